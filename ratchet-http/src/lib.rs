@@ -1,0 +1,1 @@
+//! The HTTP destination client of Ratchet.

@@ -1,0 +1,1 @@
+//! The key language of Ratchet: grammar, rendering, naming lexicons and findings.

@@ -1,0 +1,1 @@
+//! Ratchet makes background operations safe to run more than once.

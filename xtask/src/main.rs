@@ -1,0 +1,2 @@
+//! `cargo xtask`: set-up, tests and checks of this repository.
+fn main() {}
