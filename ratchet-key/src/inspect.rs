@@ -6,7 +6,7 @@ use crate::template::{Segment, Span, Template};
 
 /// What the names in a template give away, for every placeholder, in order of position.
 ///
-/// Judges the last name of each path in the light of the one before it: `<customer.name>` is a finding,
+/// Judges the last name of each path in the light of those before it: `<customer.name>` is a finding,
 /// `<product.name>` is not. Names can lie in both directions, so each finding is meant to be overruled with a
 /// reason where the author knows better. The findings are `R001` to `R005`; a template without a placeholder
 /// (`R006`) does not parse, and the rest is not visible in names.
@@ -32,7 +32,9 @@ pub fn inspect(template: &Template) -> Vec<Finding> {
 
 fn placeholder(path: &[String], span: Span) -> Option<Finding> {
     let (name, before) = path.split_last()?;
-    let found = judge_name(before.last().map(String::as_str), name)?;
+    // The whole way to the name is its entity: `<user.profile.name>` is the name of a user.
+    let entity = before.join(".");
+    let found = judge_name((!entity.is_empty()).then_some(entity.as_str()), name)?;
     Some(finding(path.join("."), span, found))
 }
 

@@ -1,85 +1,29 @@
 //! R001: counters of attempts, retries and deliveries.
 
 use crate::finding::Code;
-use crate::lexicon::rule::{Rule, Scope, Topic};
+use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
 /// Words that make a try a business fact, or a bound on tries rather than their number.
-const BUSINESS: &[&str] = &[
-    "exam",
-    "quiz",
-    "test",
-    "assessment",
-    "max",
-    "min",
-    "maximum",
-    "allowed",
-];
+const BUSINESS: List = "exam, quiz, test, assessment, max, min, maximum, allowed";
 
 pub(super) const TOPIC: Topic = Topic {
     code: Code::R001,
-    neutral_tails: &[
-        "count",
-        "counter",
-        "number",
-        "num",
-        "no",
-        "nr",
-        "n",
-        "index",
-        "idx",
-        "seq",
-        "made",
-        "used",
-        "left",
-        "remaining",
-        "str",
-    ],
+    neutral_tails: "\
+        count, counter, number, num, no, nr, n, index, idx, seq, made, used, left, remaining, str",
     rules: &[
         Rule {
             scope: Scope::Unless(BUSINESS),
-            phrases: &[
-                "attempt",
-                "attempts",
-                "reattempt",
-                "reattempts",
-                "retry",
-                "retries",
-                "retried",
-                "try",
-                "tries",
-                "redelivery",
-                "redeliveries",
-                "redelivered",
-                "retransmission",
-                "retransmissions",
-                "versuch",
-                "versuche",
-                "tentativa",
-                "tentativas",
-                "intento",
-                "intentos",
-            ],
+            phrases: "\
+                attempt, attempts, reattempt, reattempts, retry, retries, retried, try, tries, \
+                redelivery, redeliveries, redelivered, retransmission, retransmissions, versuch, \
+                versuche, tentativa, tentativas, intento, intentos",
         },
         Rule {
             scope: Scope::Anywhere,
-            phrases: &[
-                "attempt count",
-                "retry count",
-                "delivery count",
-                "receive count",
-                "failure count",
-                "error count",
-                "deliveries so far",
-                "failures so far",
-                "attempts so far",
-                "tries so far",
-                "retries so far",
-                "times delivered",
-                "times tried",
-                "times received",
-                "num delivered",
-                "failed count",
-            ],
+            phrases: "\
+                attempt count, retry count, delivery count, receive count, failure count, error count, \
+                deliveries so far, failures so far, attempts so far, tries so far, retries so far, times \
+                delivered, times tried, times received, num delivered, failed count",
         },
     ],
     why: "counts attempts, so every retry would carry another key and nothing would be deduplicated",

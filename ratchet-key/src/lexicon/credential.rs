@@ -1,110 +1,41 @@
 //! R005: secrets and bearer tokens.
 
 use crate::finding::Code;
-use crate::lexicon::rule::{Rule, Scope, Topic};
+use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
 /// Words that make a token a cursor, a count or a collectible.
-const HARMLESS_TOKENS: &[&str] = &[
-    "next",
-    "prev",
-    "previous",
-    "page",
-    "cursor",
-    "continuation",
-    "prompt",
-    "completion",
-    "parser",
-    "lexer",
-    "nft",
-    "erc",
-    "crypto",
-    "input",
-    "output",
-    "sync",
-    "asset",
-    "website",
-    "widget",
-];
+const HARMLESS_TOKENS: List = "\
+    next, prev, previous, page, cursor, continuation, prompt, completion, parser, lexer, nft, erc, \
+    crypto, input, output, sync, asset, website, widget";
 
 /// Whose `pin` or `code` is a secret.
-const ACCOUNTS: &[&str] = &[
-    "account", "card", "user", "customer", "member", "login", "security", "sim", "device",
-];
+const ACCOUNTS: List = "account, card, user, customer, member, login, security, sim, device";
 
 pub(super) const TOPIC: Topic = Topic {
     code: Code::R005,
-    neutral_tails: &[
-        "value",
-        "raw",
-        "str",
-        "string",
-        "hash",
-        "digest",
-        "plain",
-        "plaintext",
-        "header",
-    ],
+    neutral_tails: "value, raw, str, string, hash, digest, plain, plaintext, header",
     rules: &[
         Rule {
             scope: Scope::Anywhere,
-            phrases: &[
-                "password",
-                "passwd",
-                "passphrase",
-                "passcode",
-                "secret",
-                "client secret",
-                "secret key",
-                "api key",
-                "apikey",
-                "access key",
-                "private key",
-                "privatekey",
-                "signing key",
-                "encryption key",
-                "activation key",
-                "authorization",
-                "bearer",
-                "jwt",
-                "access token",
-                "refresh token",
-                "auth token",
-                "session token",
-                "id token",
-                "bearer token",
-                "session cookie",
-                "credential",
-                "credentials",
-                "cvv",
-                "cvc",
-                "otp",
-                "totp",
-                "otp seed",
-                "secret answer",
-                "mnemonic",
-                "seed phrase",
-                "recovery code",
-                "backup code",
-                "encrypted password",
-                "password salt",
-                "mot de passe",
-                "contrasena",
-                "senha",
-                "passwort",
-                "kennwort",
-            ],
+            phrases: "\
+                password, passwd, passphrase, passcode, secret, client secret, secret key, api key, \
+                apikey, access key, private key, privatekey, signing key, encryption key, activation key, \
+                bearer, jwt, access token, refresh token, auth token, session token, id token, bearer \
+                token, session cookie, hmac token, cvv, cvc, otp, totp, otp seed, secret answer, \
+                mnemonic, seed phrase, recovery code, backup code, encrypted password, password salt, mot \
+                de passe, contrasena, senha, passwort, kennwort",
         },
         Rule {
             scope: Scope::Unless(HARMLESS_TOKENS),
-            phrases: &["token"],
+            phrases: "token",
         },
         Rule {
             scope: Scope::Alone,
-            phrases: &["pin"],
+            phrases: "pin",
         },
         Rule {
             scope: Scope::Of(ACCOUNTS),
-            phrases: &["pin", "pin code"],
+            phrases: "pin, pin code",
         },
     ],
     why: "is a credential, and keys are copied into logs, error reports and the records of the destination, where \

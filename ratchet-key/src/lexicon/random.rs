@@ -5,41 +5,19 @@ use crate::lexicon::rule::{Rule, Scope, Topic};
 
 pub(super) const TOPIC: Topic = Topic {
     code: Code::R003,
-    neutral_tails: &["str", "string", "hex", "bytes", "value", "v", "suffix", "number"],
+    neutral_tails: "str, string, hex, bytes, value, v, suffix, number",
     rules: &[
         Rule {
             scope: Scope::Anywhere,
-            phrases: &[
-                "random",
-                "rand",
-                "rnd",
-                "nonce",
-                "salt",
-                "entropy",
-                "zufall",
-                "zufallszahl",
-                "aleatorio",
-                "random id",
-                "random key",
-                "random uuid",
-                "random token",
-                "random part",
-                "rand id",
-                "new uuid",
-                "new guid",
-                "new ulid",
-                "fresh id",
-                "fresh uuid",
-                "correlation id",
-                "trace id",
-                "span id",
-                "nanoid",
-            ],
+            phrases: "\
+                random, rand, rnd, nonce, salt, entropy, zufall, zufallszahl, aleatorio, random id, \
+                random key, random uuid, random token, random part, rand id, new uuid, new guid, new \
+                ulid, fresh id, fresh uuid, correlation id, trace id, span id, nanoid",
         },
         // An `order_uuid` is a stored id; a bare `uuid` most often is not.
         Rule {
             scope: Scope::Alone,
-            phrases: &["uuid", "guid", "ulid"],
+            phrases: "uuid, guid, ulid",
         },
     ],
     why: "is a random value, so every attempt that draws it anew would carry another key and nothing would be \

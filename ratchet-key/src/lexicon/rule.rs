@@ -4,6 +4,18 @@ use crate::finding::Code;
 use crate::lexicon::NameFinding;
 use crate::lexicon::words::words;
 
+/// Words or phrases, separated by a comma and a space: a whole lexicon stays readable at a glance.
+pub(super) type List = &'static str;
+
+/// The entries of a list.
+fn entries(list: List) -> impl Iterator<Item = &'static str> {
+    list.split(", ")
+}
+
+fn contains(list: List, word: &str) -> bool {
+    entries(list).any(|entry| entry == word)
+}
+
 /// A name and what it belongs to, as words joined by single spaces.
 pub(super) struct Name {
     phrase: String,
@@ -16,26 +28,26 @@ pub(super) enum Scope {
     /// At the end of any name.
     Anywhere,
     /// At the end of any name, unless one of these words stands in the name or the entity.
-    Unless(&'static [&'static str]),
+    Unless(List),
     /// Only as the whole name, and only where it belongs to nothing.
     Alone,
     /// As the whole name of something that is a person, or right after a word for one.
     OfPerson,
     /// As the whole name of one of these entities, or right after one of these words.
-    Of(&'static [&'static str]),
+    Of(List),
 }
 
 /// Phrases that fire within a scope.
 pub(super) struct Rule {
     pub(super) scope: Scope,
-    pub(super) phrases: &'static [&'static str],
+    pub(super) phrases: List,
 }
 
 /// All rules that lead to one code, with the words that explain it.
 pub(super) struct Topic {
     pub(super) code: Code,
     /// Words at the end of a name that do not change what the thing is.
-    pub(super) neutral_tails: &'static [&'static str],
+    pub(super) neutral_tails: List,
     pub(super) rules: &'static [Rule],
     pub(super) why: &'static str,
     pub(super) help: &'static str,
@@ -49,6 +61,14 @@ impl Name {
         }
     }
 
+    /// Entity and name as one name, if all words of the name are `neutral`.
+    fn merged_if(&self, neutral: impl Fn(&str) -> bool) -> Option<Self> {
+        (!self.entity.is_empty() && self.phrase.split(' ').all(neutral)).then(|| Self {
+            phrase: format!("{} {}", self.entity, self.phrase),
+            entity: String::new(),
+        })
+    }
+
     fn holds(&self, word: &str) -> bool {
         self.phrase
             .split(' ')
@@ -59,6 +79,9 @@ impl Name {
 
 impl Topic {
     pub(super) fn judge(&self, name: &Name) -> Option<NameFinding> {
+        // `attempt.number` and `email.value` are about the entity: read them as one name.
+        let merged = name.merged_if(|word| contains(self.neutral_tails, word));
+        let name = merged.as_ref().unwrap_or(name);
         let mut phrase = name.phrase.as_str();
         loop {
             if let Some(fired) = self.rules.iter().find_map(|rule| rule.fires(name, phrase)) {
@@ -76,16 +99,14 @@ impl Topic {
     /// The phrase without its last word, if that one is neutral and something is left.
     fn without_tail<'a>(&self, phrase: &'a str) -> Option<&'a str> {
         let (head, tail) = phrase.rsplit_once(' ')?;
-        self.neutral_tails.contains(&tail).then_some(head)
+        contains(self.neutral_tails, tail).then_some(head)
     }
 }
 
 impl Rule {
     /// The phrase that fires on the name, of which `phrase` is what is left without neutral tails.
     fn fires(&self, name: &Name, phrase: &str) -> Option<&'static str> {
-        self.phrases
-            .iter()
-            .copied()
+        entries(self.phrases)
             .find(|candidate| before(phrase, candidate).is_some_and(|before| self.scope.allows(name, before)))
     }
 }
@@ -101,7 +122,7 @@ impl Scope {
         };
         match self {
             Self::Anywhere => true,
-            Self::Unless(silencers) => !silencers.iter().any(|word| name.holds(word)),
+            Self::Unless(silencers) => !entries(silencers).any(|word| name.holds(word)),
             Self::Alone => before.is_empty() && name.entity.is_empty(),
             Self::OfPerson => is_one_of(owner, PERSONS),
             Self::Of(owners) => is_one_of(owner, owners),
@@ -120,80 +141,54 @@ fn before<'a>(text: &'a str, phrase: &str) -> Option<&'a str> {
 }
 
 /// Whether the last telling word of an entity is listed: `app_user` and `UserProfile` are both a user.
-fn is_one_of(owner: &str, listed: &[&str]) -> bool {
+fn is_one_of(owner: &str, listed: List) -> bool {
     owner
         .split(' ')
         .rev()
-        .find(|word| !TRANSPARENT.contains(word))
-        .is_some_and(|word| listed.contains(&word))
+        .find(|word| !contains(TRANSPARENT, word))
+        .is_some_and(|word| contains(listed, word))
 }
 
 /// Words after an entity that leave it what it is.
-const TRANSPARENT: &[&str] = &[
-    "profile", "details", "detail", "info", "data", "record", "row", "dto", "input", "request", "model",
-    "legal", "new", "old",
-];
+const TRANSPARENT: List = "\
+    profile, details, detail, info, data, record, row, dto, input, request, model, legal, new, old";
 
 /// Entities that are persons. Where a word means a company as often as a person, it is left out.
-pub(super) const PERSONS: &[&str] = &[
-    "applicant",
-    "attendee",
-    "author",
-    "bearer",
-    "beneficiary",
-    "borrower",
-    "buyer",
-    "candidate",
-    "cardholder",
-    "child",
-    "citizen",
-    "cliente",
-    "consignee",
-    "contact",
-    "customer",
-    "doctor",
-    "driver",
-    "employee",
-    "guarantor",
-    "guardian",
-    "guest",
-    "holder",
-    "inwoner",
-    "kunde",
-    "lead",
-    "member",
-    "nominee",
-    "osoba",
-    "owner",
-    "parent",
-    "participant",
-    "passenger",
-    "patient",
-    "payee",
-    "payer",
-    "person",
-    "persona",
-    "pessoa",
-    "player",
-    "prospect",
-    "provider_person",
-    "recipient",
-    "reporter",
-    "resident",
-    "seller",
-    "sender",
-    "signer",
-    "spouse",
-    "staff",
-    "student",
-    "subscriber",
-    "taxpayer",
-    "teacher",
-    "tenant_contact",
-    "traveler",
-    "traveller",
-    "user",
-    "usuario",
-    "visitor",
-    "worker",
-];
+const PERSONS: List = "\
+    applicant, attendee, author, beneficiary, borrower, buyer, candidate, cardholder, citizen, cliente, \
+    consignee, contact, customer, doctor, driver, employee, guarantor, guardian, guest, holder, inwoner, \
+    kunde, lead, member, nominee, osoba, owner, participant, passenger, patient, payee, payer, person, \
+    persona, pessoa, player, prospect, recipient, reporter, resident, seller, sender, signer, spouse, \
+    staff, student, subscriber, taxpayer, teacher, traveler, traveller, user, usuario, visitor";
+
+#[cfg(test)]
+mod tests {
+    use super::{Scope, entries};
+    use crate::lexicon::TOPICS;
+    use crate::lexicon::words::words;
+
+    #[test]
+    fn every_entry_is_written_as_names_are_split_and_only_once() {
+        for topic in TOPICS {
+            let mut unbound = Vec::new();
+            for rule in topic.rules {
+                for phrase in entries(rule.phrases) {
+                    assert_eq!(words(phrase).join(" "), phrase, "can never match a name");
+                    if matches!(rule.scope, Scope::Anywhere | Scope::Unless(_)) {
+                        assert!(!unbound.contains(&phrase), "`{phrase}` is listed twice");
+                        unbound.push(phrase);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_neutral_tail_is_one_word() {
+        for topic in TOPICS {
+            for tail in entries(topic.neutral_tails) {
+                assert_eq!(words(tail), [tail]);
+            }
+        }
+    }
+}

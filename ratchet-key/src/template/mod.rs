@@ -51,8 +51,8 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// Everything that breaks the grammar (`R007`), in order of position; or, if nothing does, the absence of
-    /// any placeholder (`R006`).
+    /// Everything that breaks the grammar (`R007`), in order of position, and the absence of any placeholder
+    /// (`R006`).
     ///
     /// ```
     /// use ratchet_key::{Code, Template};
