@@ -1,0 +1,300 @@
+//! What can be asked of a record, and what comes back.
+
+use std::time::Duration;
+
+use crate::contract::Contract;
+use crate::model::{
+    Attempt, AttemptEnd, AuditEntry, Cause, Fingerprint, Outcome, Payload, Pin, Record, State, StepName,
+    Token, Uncertainty, WorkerId,
+};
+use crate::time::Timestamp;
+
+/// Something that a worker, a person or the ledger's own maintenance asks of a record.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Command {
+    /// Grant the right to execute.
+    Lease {
+        /// To whom.
+        worker: WorkerId,
+        /// For how long; at most [`LONGEST_LEASE`](super::LONGEST_LEASE).
+        duration: Duration,
+        /// Count it as started at once where the destination deduplicates, which saves a round trip.
+        start_if_safe: bool,
+    },
+    /// The handler is about to be entered.
+    Start {
+        /// The lease.
+        token: Token,
+    },
+    /// Extend a lease.
+    Renew {
+        /// The lease.
+        token: Token,
+        /// For how long from now.
+        duration: Duration,
+    },
+    /// Give back a lease whose handler was not entered.
+    Release {
+        /// The lease.
+        token: Token,
+    },
+    /// The lease is over by the ledger's clock.
+    Expire,
+    /// Write down what is about to be sent.
+    Pin {
+        /// The lease.
+        token: Token,
+        /// Of which step; `None` for the handler's own effect.
+        step: Option<StepName>,
+        /// What is about to be sent.
+        request: PinRequest,
+    },
+    /// A step is about to be entered.
+    BeginStep {
+        /// The lease.
+        token: Token,
+        /// Its name.
+        step: StepName,
+        /// What its destination promises.
+        contract: Contract,
+    },
+    /// A step ended.
+    FinishStep {
+        /// The lease.
+        token: Token,
+        /// Its name.
+        step: StepName,
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// An attempt ended.
+    Settle {
+        /// The lease that it ran under.
+        token: Token,
+        /// What it knows.
+        outcome: Outcome,
+    },
+    /// Start nothing more. It is not a rollback.
+    Cancel {
+        /// Who asks.
+        by: String,
+        /// Why.
+        reason: String,
+    },
+    /// Somebody found out what happened.
+    Resolve {
+        /// Who.
+        by: String,
+        /// On what grounds.
+        reason: String,
+        /// What happened.
+        verdict: Verdict,
+    },
+    /// Run the same record again, with the same identity.
+    Replay {
+        /// Who asks.
+        by: String,
+        /// Why.
+        reason: String,
+        /// The caller accepts that the effect may happen twice.
+        accept_risk: bool,
+    },
+}
+
+/// What is about to be sent to a destination.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PinRequest {
+    /// The key in the form that the destination accepts.
+    pub wire_key: String,
+    /// By which recipe it was made.
+    pub recipe: u16,
+    /// Within what the destination compares keys.
+    pub scope: String,
+    /// SHA-256 over method, URL and body.
+    pub request: Fingerprint,
+}
+
+/// What somebody found out about an uncertain record.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// The effect happened.
+    Applied {
+        /// What it left, if that is known.
+        result: Option<Payload>,
+    },
+    /// The effect did not happen, and cannot happen any more under this key: the destination closed the key while it
+    /// was asked. Merely asking is not enough, since the call of a paused worker can still arrive.
+    NotAppliedAndClosed,
+    /// The effect did not happen, and the destination itself refuses old calls (a signed timestamp, an expired
+    /// token), so that the same identity may be used again.
+    NotAppliedOldCallsRefused,
+    /// Nothing was found out; ask again at this point.
+    StillUnknown {
+        /// When to ask again.
+        ask_again_at: Option<Timestamp>,
+    },
+}
+
+/// What follows from a command.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Decision {
+    /// The record as it is from now on.
+    pub record: Record,
+    /// What to write on which attempt.
+    pub attempt: Option<AttemptNote>,
+    /// What to add to the audit trail.
+    pub audit: Option<AuditEntry>,
+    /// What to tell the caller.
+    pub answer: Answer,
+}
+
+/// What to write on an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum AttemptNote {
+    /// A new attempt.
+    Opened(Attempt),
+    /// Its handler is entered.
+    Started {
+        /// Which.
+        token: Token,
+        /// When.
+        at: Timestamp,
+    },
+    /// It ended. An end that is certain replaces one that is `Unknown`, never the other way round.
+    Ended {
+        /// Which.
+        token: Token,
+        /// How.
+        end: AttemptEnd,
+    },
+}
+
+/// What a caller is told.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// The lease is granted; the record that comes with the answer holds it.
+    Leased,
+    /// No lease: the record may not be sent again without asking.
+    Parked(Uncertainty),
+    /// The handler may be entered.
+    Started,
+    /// The lease is extended.
+    Renewed {
+        /// Until when, by the ledger's clock.
+        until: Timestamp,
+        /// Somebody asked to stop.
+        cancel_requested: bool,
+    },
+    /// The lease is given back.
+    Released,
+    /// This is what to send, now and on every later attempt.
+    Pinned(Pin),
+    /// The step may be entered.
+    StepBegun,
+    /// The step was finished by an earlier attempt and left this.
+    StepDone(Option<Payload>),
+    /// The step's end is written down.
+    StepFinished,
+    /// The attempt's end is written down, and the record is in this state.
+    Settled(State),
+    /// The attempt's end is written down, and the record, which goes its own way, is in this state.
+    Late(State),
+    /// The person's decision is carried out, and the record is in this state.
+    Now(State),
+    /// The worker that executes the record is told to stop.
+    CancelRequested,
+}
+
+/// Why a command changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// A newer lease exists, or the record is not executed any more.
+    #[error("the lease is superseded: another worker has taken the record over, or it is settled")]
+    Superseded,
+    /// There is no such record.
+    #[error("there is no such record")]
+    NoRecord,
+    /// The record is in no state for it.
+    #[error("not possible while the record is {0}")]
+    State(State),
+    /// The record is not due yet.
+    #[error("the record is not due before {0}")]
+    NotDue(Timestamp),
+    /// The lease is not over.
+    #[error("the lease is not over")]
+    NotExpired,
+    /// The handler was entered, so the lease cannot simply be given back.
+    #[error("the attempt has started: report its outcome instead")]
+    AlreadyStarted,
+    /// The handler was not entered, so there is nothing to report.
+    #[error("the attempt has not started")]
+    NotStarted,
+    /// Somebody asked to start nothing more.
+    #[error("the operation is cancelled")]
+    Cancelled,
+    /// The request differs from the pinned one.
+    #[error("the {0} differs from what was pinned before the first send; sending it could act twice")]
+    RequestChanged(Difference),
+    /// The identity may not be sent again without asking.
+    #[error("{}", .0.explain())]
+    NotRepeatable(Uncertainty),
+    /// No step of this name was entered.
+    #[error("no step of this name was begun")]
+    NoStep,
+    /// Running it again may act twice.
+    #[error("running it again may have the effect twice ({}): accept the risk explicitly or resolve it first", .0.explain())]
+    RiskNotAccepted(Uncertainty),
+}
+
+/// In what a request differs from the pinned one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Difference {
+    /// The form of the identity.
+    WireKey,
+    /// Within what the destination compares keys.
+    Scope,
+    /// Method, URL or body.
+    Request,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::WireKey => "wire key",
+            Self::Scope => "scope (account, region or endpoint)",
+            Self::Request => "request (method, URL or body)",
+        })
+    }
+}
+
+impl Decision {
+    pub(super) fn new(record: Record, answer: Answer) -> Self {
+        Self {
+            record,
+            attempt: None,
+            audit: None,
+            answer,
+        }
+    }
+
+    pub(super) fn noting(mut self, attempt: AttemptNote) -> Self {
+        self.attempt = Some(attempt);
+        self
+    }
+}
+
+impl AttemptNote {
+    pub(super) fn ended(token: Token, outcome: &Outcome, at: Timestamp, late: bool) -> Self {
+        let cause: Option<Cause> = outcome.cause().cloned();
+        Self::Ended {
+            token,
+            end: AttemptEnd {
+                at,
+                outcome: outcome.kind(),
+                cause,
+                late,
+            },
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Leases: granting, starting, extending and giving back; and what happens inside one (pins and steps).
+
+use std::time::Duration;
+
+use super::command::{Answer, AttemptNote, Decision, Difference, PinRequest, Refusal};
+use super::settle::{park, repeatable};
+use super::{LONGEST_LEASE, Moment};
+use crate::contract::Contract;
+use crate::model::{
+    Attempt, Effect, Lease, Outcome, Pin, Record, State, Step, StepName, StepState, Token, Uncertainty,
+    WorkerId,
+};
+use crate::time::Timestamp;
+
+pub(super) fn grant(
+    record: &Record,
+    worker: &WorkerId,
+    duration: Duration,
+    start_if_safe: bool,
+    moment: Moment,
+) -> Result<Decision, Refusal> {
+    let now = moment.now;
+    if record.state != State::Pending {
+        return Err(Refusal::State(record.state));
+    }
+    if record.ready_at > now {
+        return Err(Refusal::NotDue(record.ready_at));
+    }
+    if let Err(why) = may_run_again(record, now) {
+        let mut parked = record.clone();
+        park(&mut parked, why, now);
+        return Ok(Decision::new(parked, Answer::Parked(why)));
+    }
+    let mut leased = record.clone();
+    leased.token = record.token.next();
+    leased.state = State::Running;
+    let until = now.after(duration.min(LONGEST_LEASE));
+    leased.lease = Some(Lease {
+        worker: worker.clone(),
+        until,
+        started_at: None,
+    });
+    // A start that nobody used costs an attempt and no more where a repeated request is recognised.
+    let started = start_if_safe && record.effect.contract.deduplicates();
+    if started {
+        mark_started(&mut leased, now);
+    }
+    let attempt = Attempt {
+        token: leased.token,
+        worker: worker.clone(),
+        version: leased.version.clone(),
+        leased_at: now,
+        started_at: started.then_some(now),
+        end: None,
+    };
+    Ok(Decision::new(leased, Answer::Leased).noting(AttemptNote::Opened(attempt)))
+}
+
+/// A record that may have had an effect is executed again only where that is safe at this very moment.
+fn may_run_again(record: &Record, now: Timestamp) -> Result<(), Uncertainty> {
+    unconfirmed(record).try_for_each(|effect| repeatable(effect, record, now))
+}
+
+fn unconfirmed(record: &Record) -> impl Iterator<Item = &Effect> {
+    let steps = record.steps.values().map(|step| &step.effect);
+    std::iter::once(&record.effect)
+        .chain(steps)
+        .filter(|effect| effect.may_be_applied)
+}
+
+fn mark_started(record: &mut Record, now: Timestamp) {
+    if let Some(lease) = &mut record.lease {
+        lease.started_at = Some(now);
+    }
+    record.attempts += 1;
+    record.effect.first_started_at.get_or_insert(now);
+}
+
+/// The lease under `token`, if it is the current one.
+fn current(record: &Record, token: Token) -> Result<&Lease, Refusal> {
+    match &record.lease {
+        Some(lease) if record.token == token && record.state == State::Running => Ok(lease),
+        _ => Err(Refusal::Superseded),
+    }
+}
+
+fn started(record: &Record, token: Token) -> Result<(), Refusal> {
+    current(record, token)?
+        .started_at
+        .map(|_| ())
+        .ok_or(Refusal::NotStarted)
+}
+
+pub(super) fn start(record: &Record, token: Token, now: Timestamp) -> Result<Decision, Refusal> {
+    if current(record, token)?.started_at.is_some() {
+        return Ok(Decision::new(record.clone(), Answer::Started));
+    }
+    if record.cancel_requested {
+        return Err(Refusal::Cancelled);
+    }
+    let mut running = record.clone();
+    mark_started(&mut running, now);
+    Ok(Decision::new(running, Answer::Started).noting(AttemptNote::Started { token, at: now }))
+}
+
+pub(super) fn renew(
+    record: &Record,
+    token: Token,
+    duration: Duration,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    let mut lease = current(record, token)?.clone();
+    lease.until = now.after(duration.min(LONGEST_LEASE));
+    let answer = Answer::Renewed {
+        until: lease.until,
+        cancel_requested: record.cancel_requested,
+    };
+    Ok(Decision::new(
+        Record {
+            lease: Some(lease),
+            ..record.clone()
+        },
+        answer,
+    ))
+}
+
+pub(super) fn release(record: &Record, token: Token, now: Timestamp) -> Result<Decision, Refusal> {
+    if current(record, token)?.started_at.is_some() {
+        return Err(Refusal::AlreadyStarted);
+    }
+    Ok(Decision::new(unstarted(record, now), Answer::Released))
+}
+
+/// The record after a lease under which nothing was started: it costs nothing.
+pub(super) fn unstarted(record: &Record, now: Timestamp) -> Record {
+    let mut free = Record {
+        lease: None,
+        state: State::Pending,
+        ..record.clone()
+    };
+    if record.cancel_requested {
+        super::resolve::stop(&mut free, now);
+    }
+    free
+}
+
+pub(super) fn pin(
+    record: &Record,
+    token: Token,
+    step: Option<&StepName>,
+    request: &PinRequest,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    started(record, token)?;
+    let mut pinned = record.clone();
+    let effect = match step {
+        None => &mut pinned.effect,
+        Some(name) => &mut pinned.steps.get_mut(name).ok_or(Refusal::NoStep)?.effect,
+    };
+    if effect.may_be_applied {
+        repeatable(effect, record, now).map_err(Refusal::NotRepeatable)?;
+    }
+    if let Some(existing) = &effect.pin {
+        match difference(existing, request) {
+            None => {
+                let answer = Answer::Pinned(existing.clone());
+                return Ok(Decision::new(record.clone(), answer));
+            }
+            // What a destination certainly never acted on may be replaced, but only by a later attempt: this one
+            // may have sent it.
+            Some(Difference::Request) if !effect.may_be_applied && existing.by < token => {}
+            Some(what) => return Err(Refusal::RequestChanged(what)),
+        }
+    }
+    let first_at = effect.pin.as_ref().map_or(now, |earlier| earlier.first_at);
+    let pin = Pin {
+        wire_key: request.wire_key.clone(),
+        recipe: request.recipe,
+        scope: request.scope.clone(),
+        request: request.request,
+        by: token,
+        first_at,
+    };
+    effect.pin = Some(pin.clone());
+    Ok(Decision::new(pinned, Answer::Pinned(pin)))
+}
+
+fn difference(pin: &Pin, request: &PinRequest) -> Option<Difference> {
+    if pin.scope != request.scope {
+        Some(Difference::Scope)
+    } else if pin.wire_key != request.wire_key {
+        Some(Difference::WireKey)
+    } else if pin.request != request.request {
+        Some(Difference::Request)
+    } else {
+        None
+    }
+}
+
+pub(super) fn begin_step(
+    record: &Record,
+    token: Token,
+    name: &StepName,
+    contract: &Contract,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    started(record, token)?;
+    if let Some(step) = record.steps.get(name) {
+        if step.state == StepState::Done {
+            return Ok(Decision::new(
+                record.clone(),
+                Answer::StepDone(step.result.clone()),
+            ));
+        }
+        if step.effect.may_be_applied {
+            repeatable(&step.effect, record, now).map_err(Refusal::NotRepeatable)?;
+        }
+    }
+    let mut entered = record.clone();
+    let step = entered.steps.entry(name.clone()).or_insert_with(|| Step {
+        state: StepState::Started,
+        effect: Effect::new(contract.clone()),
+        result: None,
+    });
+    step.state = StepState::Started;
+    step.effect.first_started_at.get_or_insert(now);
+    Ok(Decision::new(entered, Answer::StepBegun))
+}
+
+pub(super) fn finish_step(
+    record: &Record,
+    token: Token,
+    name: &StepName,
+    outcome: &Outcome,
+) -> Result<Decision, Refusal> {
+    started(record, token)?;
+    let mut finished = record.clone();
+    let step = finished.steps.get_mut(name).ok_or(Refusal::NoStep)?;
+    match outcome {
+        _ if step.state == StepState::Done => {}
+        Outcome::Done { result, .. } => {
+            step.state = StepState::Done;
+            step.effect.may_be_applied = false;
+            step.result.clone_from(result);
+        }
+        Outcome::Rejected {
+            after_lookup: true, ..
+        } => {
+            step.state = StepState::NotApplied;
+            step.effect.may_be_applied = false;
+        }
+        Outcome::NotApplied { .. } | Outcome::Rejected { .. } if !step.effect.may_be_applied => {
+            step.state = StepState::NotApplied;
+        }
+        _ => step.effect.may_be_applied = true,
+    }
+    Ok(Decision::new(finished, Answer::StepFinished))
+}

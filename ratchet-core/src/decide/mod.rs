@@ -1,0 +1,91 @@
+//! What happens next to a record, decided by one pure function.
+//!
+//! [`decide`] takes a record, a command and a moment, and answers with the record as it is from then on. It reads no
+//! clock and no store. Ledgers make its answers durable, the model checker explores it, pages for operators explain it.
+
+mod command;
+mod lease;
+mod resolve;
+mod settle;
+mod submit;
+
+#[cfg(test)]
+mod tests;
+
+pub use command::{Answer, AttemptNote, Command, Decision, Difference, PinRequest, Refusal, Verdict};
+pub use submit::{Stored, SubmitDecision, decide_submission};
+
+use crate::model::Record;
+use crate::time::Timestamp;
+
+/// The longest lease there is: one that ends later than this from now is taken for a fault of a clock, and as over.
+pub const LONGEST_LEASE: std::time::Duration = std::time::Duration::from_secs(15 * 60);
+
+/// When a decision is made, and the roll that spreads its retry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Moment {
+    /// The ledger's clock.
+    pub now: Timestamp,
+    /// Where in its spread the next retry falls.
+    pub jitter: Jitter,
+}
+
+/// A roll between the shortest (0) and the longest (1000) wait of a spread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Jitter(u16);
+
+impl Jitter {
+    /// Exactly the policy's wait.
+    pub const MIDDLE: Self = Self(500);
+    /// The shortest wait.
+    pub const SHORTEST: Self = Self(0);
+    /// The longest wait.
+    pub const LONGEST: Self = Self(1000);
+
+    /// A roll made of random bits.
+    #[must_use]
+    pub const fn from_bits(bits: u64) -> Self {
+        #[allow(clippy::cast_possible_truncation, reason = "the remainder is at most 1000")]
+        Self((bits % 1001) as u16)
+    }
+
+    pub(crate) const fn per_mille(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// Decides what happens next to `record`.
+///
+/// # Errors
+/// If the command does not fit the record: its token is superseded, or the record is in no state for it. A refusal
+/// changes nothing.
+pub fn decide(record: &Record, command: &Command, moment: Moment) -> Result<Decision, Refusal> {
+    match command {
+        Command::Lease {
+            worker,
+            duration,
+            start_if_safe,
+        } => lease::grant(record, worker, *duration, *start_if_safe, moment),
+        Command::Start { token } => lease::start(record, *token, moment.now),
+        Command::Renew { token, duration } => lease::renew(record, *token, *duration, moment.now),
+        Command::Release { token } => lease::release(record, *token, moment.now),
+        Command::Expire => settle::expire(record, moment),
+        Command::Pin { token, step, request } => {
+            lease::pin(record, *token, step.as_ref(), request, moment.now)
+        }
+        Command::BeginStep {
+            token,
+            step,
+            contract,
+        } => lease::begin_step(record, *token, step, contract, moment.now),
+        Command::FinishStep { token, step, outcome } => lease::finish_step(record, *token, step, outcome),
+        Command::Settle { token, outcome } => settle::settle(record, *token, outcome, moment),
+        Command::Cancel { by, reason } => resolve::cancel(record, by, reason, moment.now),
+        Command::Resolve { by, reason, verdict } => resolve::resolve(record, by, reason, verdict, moment.now),
+        Command::Replay {
+            by,
+            reason,
+            accept_risk,
+        } => resolve::replay(record, by, reason, *accept_risk, moment.now),
+    }
+}

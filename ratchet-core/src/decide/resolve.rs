@@ -1,0 +1,162 @@
+//! What people and reconcilers decide.
+
+use super::command::{Answer, Decision, Refusal, Verdict};
+use super::settle::{finish, park, repeatable, succeed};
+use crate::model::{AuditEntry, Cause, CauseKind, Record, State, StepState, Uncertainty};
+use crate::time::Timestamp;
+
+/// Start nothing more. What has started is told to stop; what may have had its effect stays on record as uncertain.
+pub(super) fn cancel(record: &Record, by: &str, reason: &str, now: Timestamp) -> Result<Decision, Refusal> {
+    let mut next = record.clone();
+    let answer = match record.state {
+        State::Pending => {
+            stop(&mut next, now);
+            Answer::Now(next.state)
+        }
+        State::Running
+            if record
+                .lease
+                .as_ref()
+                .is_none_or(|lease| lease.started_at.is_none()) =>
+        {
+            // The lease is superseded, so that its holder cannot start any more.
+            next.token = record.token.next();
+            stop(&mut next, now);
+            Answer::Now(next.state)
+        }
+        State::Running => Answer::CancelRequested,
+        State::Cancelled => return Ok(Decision::new(next, Answer::Now(State::Cancelled))),
+        settled => return Err(Refusal::State(settled)),
+    };
+    next.cancel_requested = true;
+    Ok(audited(record, next, answer, "cancel", by, reason, now))
+}
+
+/// The end of a cancelled record that nobody executes.
+pub(super) fn stop(record: &mut Record, now: Timestamp) {
+    if record.may_be_applied() {
+        park(record, Uncertainty::Cancelled, now);
+    } else {
+        finish(record, State::Cancelled, now);
+    }
+}
+
+pub(super) fn resolve(
+    record: &Record,
+    by: &str,
+    reason: &str,
+    verdict: &Verdict,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    if !matches!(record.state, State::Uncertain | State::Abandoned) {
+        return Err(Refusal::State(record.state));
+    }
+    let mut next = record.clone();
+    match verdict {
+        Verdict::Applied { result } => succeed(&mut next, result.as_ref(), None, now),
+        Verdict::NotAppliedAndClosed => {
+            confirm_not_applied(&mut next);
+            next.cause = Some(Cause::new(CauseKind::Resolved, reason));
+            finish(&mut next, State::Failed, now);
+        }
+        Verdict::NotAppliedOldCallsRefused => {
+            confirm_not_applied(&mut next);
+            run_again(&mut next, now);
+        }
+        Verdict::StillUnknown { ask_again_at } => next.reconcile_at = *ask_again_at,
+    }
+    let answer = Answer::Now(next.state);
+    Ok(audited(record, next, answer, "resolve", by, reason, now))
+}
+
+/// Forgets what was pinned: nothing of it took effect, and the next send opens a new window.
+fn confirm_not_applied(record: &mut Record) {
+    let steps = record.steps.values_mut().map(|step| {
+        if step.state == StepState::Started {
+            step.state = StepState::NotApplied;
+        }
+        &mut step.effect
+    });
+    for effect in std::iter::once(&mut record.effect)
+        .chain(steps)
+        .filter(|effect| effect.may_be_applied)
+    {
+        effect.may_be_applied = false;
+        effect.first_started_at = None;
+        effect.pin = None;
+    }
+}
+
+/// The same record again, with the same identity and the same pin. The time in which blind sends are allowed does
+/// not start anew.
+pub(super) fn replay(
+    record: &Record,
+    by: &str,
+    reason: &str,
+    accept_risk: bool,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    match record.state {
+        State::Failed | State::Exhausted | State::Cancelled | State::Uncertain | State::Abandoned => {}
+        other => return Err(Refusal::State(other)),
+    }
+    let mut next = record.clone();
+    if record.may_be_applied() && !accept_risk {
+        next.risk_accepted = false;
+        let steps = record.steps.values().map(|step| &step.effect);
+        std::iter::once(&record.effect)
+            .chain(steps)
+            .filter(|effect| effect.may_be_applied)
+            .try_for_each(|effect| repeatable(effect, &next, now))
+            .map_err(Refusal::RiskNotAccepted)?;
+    }
+    next.risk_accepted = accept_risk && record.may_be_applied();
+    run_again(&mut next, now);
+    Ok(audited(
+        record,
+        next,
+        Answer::Now(State::Pending),
+        "replay",
+        by,
+        reason,
+        now,
+    ))
+}
+
+fn run_again(record: &mut Record, now: Timestamp) {
+    record.state = State::Pending;
+    record.ready_at = now;
+    record.spent = 0;
+    record.lease = None;
+    record.cancel_requested = false;
+    record.uncertainty = None;
+    record.reconcile_at = None;
+    record.settled_at = None;
+    if !record.may_be_applied() {
+        // Nothing happened so far, so the horizon of the retries starts with the next attempt.
+        record.effect.first_started_at = None;
+    }
+}
+
+fn audited(
+    before: &Record,
+    after: Record,
+    answer: Answer,
+    action: &str,
+    by: &str,
+    reason: &str,
+    at: Timestamp,
+) -> Decision {
+    let entry = AuditEntry {
+        at,
+        by: by.to_owned(),
+        action: action.to_owned(),
+        reason: reason.to_owned(),
+        from: before.state,
+        to: after.state,
+    };
+    Decision {
+        audit: Some(entry),
+        ..Decision::new(after, answer)
+    }
+}

@@ -1,0 +1,263 @@
+//! The table: what follows from an outcome.
+
+use std::time::Duration;
+
+use super::command::{Answer, AttemptNote, Decision, Refusal};
+use super::{LONGEST_LEASE, Moment, lease, resolve};
+use crate::contract::Mechanism;
+use crate::model::{
+    Cause, CauseKind, Effect, Outcome, Payload, Record, State, StepState, Token, Uncertainty,
+};
+use crate::policy::{OnUnknown, RetryPolicy};
+use crate::time::Timestamp;
+
+pub(super) fn settle(
+    record: &Record,
+    token: Token,
+    outcome: &Outcome,
+    moment: Moment,
+) -> Result<Decision, Refusal> {
+    if token == Token::NONE || token > record.token {
+        return Err(Refusal::Superseded);
+    }
+    let current = record.token == token && record.state == State::Running;
+    if !current {
+        return Ok(late(record, token, outcome, moment.now));
+    }
+    if record
+        .lease
+        .as_ref()
+        .is_none_or(|lease| lease.started_at.is_none())
+    {
+        return Err(Refusal::NotStarted);
+    }
+    let next = after(record, outcome, moment);
+    let answer = Answer::Settled(next.state);
+    Ok(Decision::new(next, answer).noting(AttemptNote::ended(token, outcome, moment.now, false)))
+}
+
+/// An outcome that comes after its lease was superseded. It never changes what a newer lease owns; but that the
+/// effect happened is true for ever, so it settles a record that waits.
+fn late(record: &Record, token: Token, outcome: &Outcome, now: Timestamp) -> Decision {
+    let waits = matches!(record.state, State::Pending | State::Uncertain | State::Abandoned);
+    let note = AttemptNote::ended(token, outcome, now, true);
+    match outcome {
+        Outcome::Done { result, missing } if waits && record.may_be_applied() => {
+            let mut settled = record.clone();
+            succeed(&mut settled, result.as_ref(), missing.as_ref(), now);
+            let answer = Answer::Settled(settled.state);
+            Decision::new(settled, answer).noting(note)
+        }
+        // The same report again, because its answer was lost.
+        _ if record.token == token && record.state != State::Running => {
+            Decision::new(record.clone(), Answer::Settled(record.state)).noting(note)
+        }
+        _ => Decision::new(record.clone(), Answer::Late(record.state)).noting(note),
+    }
+}
+
+pub(super) fn expire(record: &Record, moment: Moment) -> Result<Decision, Refusal> {
+    let now = moment.now;
+    let lease = match &record.lease {
+        Some(lease) if record.state == State::Running => lease,
+        _ => return Err(Refusal::State(record.state)),
+    };
+    let plausible = lease.until <= now.after(LONGEST_LEASE);
+    if lease.until > now && plausible {
+        return Err(Refusal::NotExpired);
+    }
+    if lease.started_at.is_none() {
+        return Ok(Decision::new(lease::unstarted(record, now), Answer::Released));
+    }
+    let outcome = Outcome::unknown(Cause::new(
+        CauseKind::LeaseLost,
+        "the worker did not report before its lease ended",
+    ));
+    let next = after(record, &outcome, moment);
+    let answer = Answer::Settled(next.state);
+    Ok(Decision::new(next, answer).noting(AttemptNote::ended(record.token, &outcome, now, false)))
+}
+
+/// The record after an attempt that ended with `outcome`.
+fn after(record: &Record, outcome: &Outcome, moment: Moment) -> Record {
+    let mut next = Record {
+        lease: None,
+        risk_accepted: false,
+        ..record.clone()
+    };
+    next.cause = outcome.cause().cloned();
+    match outcome {
+        Outcome::Done { result, missing } => {
+            succeed(&mut next, result.as_ref(), missing.as_ref(), moment.now)
+        }
+        Outcome::Rejected {
+            after_lookup: true, ..
+        } => {
+            next.effect.may_be_applied = false;
+            if next.may_be_applied() {
+                unknown(&mut next, None, moment)
+            } else {
+                finish(&mut next, State::Failed, moment.now)
+            }
+        }
+        Outcome::Rejected { .. } if !record.may_be_applied() => finish(&mut next, State::Failed, moment.now),
+        Outcome::NotApplied { retry_after, .. } if !record.may_be_applied() => {
+            not_applied(&mut next, *retry_after, moment);
+        }
+        // A certain answer about this attempt says nothing about an earlier one that may have had its effect.
+        Outcome::Rejected { .. } => unknown(&mut next, None, moment),
+        Outcome::NotApplied { retry_after, .. } => unknown(&mut next, *retry_after, moment),
+        Outcome::Unknown { retry_after, .. } => {
+            if mark_unconfirmed(&mut next) {
+                unknown(&mut next, *retry_after, moment);
+            } else {
+                not_applied(&mut next, *retry_after, moment);
+            }
+        }
+    }
+    next
+}
+
+/// Marks every effect that this attempt may have had; `false` if there is none.
+fn mark_unconfirmed(record: &mut Record) -> bool {
+    // A handler that keeps its effects inside steps has none of its own.
+    if *record.effect.contract.mechanism() != Mechanism::Steps {
+        record.effect.may_be_applied = true;
+    }
+    for step in record
+        .steps
+        .values_mut()
+        .filter(|step| step.state == StepState::Started)
+    {
+        step.effect.may_be_applied = true;
+    }
+    record.may_be_applied()
+}
+
+pub(super) fn succeed(
+    record: &mut Record,
+    result: Option<&Payload>,
+    missing: Option<&Cause>,
+    now: Timestamp,
+) {
+    record.effect.may_be_applied = false;
+    for step in record.steps.values_mut() {
+        step.effect.may_be_applied = false;
+    }
+    record.result = result.cloned();
+    record.cause = missing.cloned();
+    finish(record, State::Succeeded, now);
+}
+
+pub(super) fn finish(record: &mut Record, state: State, now: Timestamp) {
+    record.state = state;
+    record.lease = None;
+    record.uncertainty = None;
+    record.reconcile_at = None;
+    record.settled_at = Some(now);
+}
+
+/// Stops the record with a stated reason, for somebody to settle; a reconciler is asked at once where there is one.
+pub(super) fn park(record: &mut Record, why: Uncertainty, now: Timestamp) {
+    finish(record, State::Uncertain, now);
+    record.uncertainty = Some(why);
+    record.reconcile_at = record.policy.reconciles.then_some(now);
+}
+
+fn not_applied(record: &mut Record, retry_after: Option<Duration>, moment: Moment) {
+    if record.cancel_requested {
+        return resolve::stop(record, moment.now);
+    }
+    let waited = retry_after.is_some();
+    record.spent += u32::from(!waited);
+    let at = next_attempt(record, retry_after, moment);
+    let spent = record.spent >= record.policy.retry.max_attempts;
+    if spent || horizon_end(&record.effect, &record.policy.retry).is_some_and(|end| at >= end) {
+        finish(record, State::Exhausted, moment.now);
+    } else {
+        retry(record, at);
+    }
+}
+
+fn unknown(record: &mut Record, retry_after: Option<Duration>, moment: Moment) {
+    record.spent += 1;
+    let at = next_attempt(record, retry_after, moment);
+    match why_not_again(record, at) {
+        None => retry(record, at),
+        Some(why) if gives_up(record, why) => finish(record, State::Abandoned, moment.now),
+        Some(why) => park(record, why, moment.now),
+    }
+}
+
+/// `may_lose` gives up only where asking again is no way out; bounds that are reached leave a record for a person.
+fn gives_up(record: &Record, why: Uncertainty) -> bool {
+    let no_memory = matches!(why, Uncertainty::NoDeduplication | Uncertainty::WindowOver);
+    no_memory && !record.policy.reconciles && record.policy.on_unknown == OnUnknown::MayLose
+}
+
+fn why_not_again(record: &Record, at: Timestamp) -> Option<Uncertainty> {
+    if record
+        .cause
+        .as_ref()
+        .is_some_and(|cause| cause.kind() == CauseKind::RequestChanged)
+    {
+        return Some(Uncertainty::RequestChanged);
+    }
+    if record.cancel_requested {
+        return Some(Uncertainty::Cancelled);
+    }
+    let steps = record.steps.values().map(|step| &step.effect);
+    let unconfirmed = std::iter::once(&record.effect)
+        .chain(steps)
+        .filter(|effect| effect.may_be_applied);
+    for effect in unconfirmed {
+        if let Err(why) = repeatable(effect, record, at) {
+            return Some(why);
+        }
+    }
+    (record.spent >= record.policy.retry.max_attempts).then_some(Uncertainty::AttemptsSpent)
+}
+
+/// Whether an effect that may have happened can be asked for again at this point without asking first.
+pub(super) fn repeatable(effect: &Effect, record: &Record, at: Timestamp) -> Result<(), Uncertainty> {
+    if record.risk_accepted {
+        return Ok(());
+    }
+    let sent = effect.first_sent_at();
+    let duplicates_allowed = record.policy.on_unknown == OnUnknown::MayDuplicate && !record.policy.reconciles;
+    if !duplicates_allowed {
+        match sent.map_or_else(
+            || effect.contract.window_end(at),
+            |sent| effect.contract.window_end(sent),
+        ) {
+            None => return Err(Uncertainty::NoDeduplication),
+            Some(end) if at >= end => return Err(Uncertainty::WindowOver),
+            Some(_) => {}
+        }
+    }
+    match horizon_end(effect, &record.policy.retry) {
+        Some(end) if at >= end => Err(Uncertainty::HorizonOver),
+        _ => Ok(()),
+    }
+}
+
+fn horizon_end(effect: &Effect, retry: &RetryPolicy) -> Option<Timestamp> {
+    effect.first_sent_at().map(|sent| sent.after(retry.horizon))
+}
+
+fn retry(record: &mut Record, at: Timestamp) {
+    record.state = State::Pending;
+    record.ready_at = at;
+}
+
+/// The policy's wait with its spread, or what the destination asked for, whichever is longer.
+fn next_attempt(record: &Record, retry_after: Option<Duration>, moment: Moment) -> Timestamp {
+    let policy = &record.policy.retry;
+    let base = policy.delay_after(record.spent);
+    let spread = base * policy.jitter_percent.min(100) / 100;
+    let own = (base.saturating_sub(spread)) + spread * 2 * moment.jitter.per_mille() / 1000;
+    let wait = own
+        .max(retry_after.unwrap_or_default())
+        .min(RetryPolicy::LONGEST_DELAY);
+    moment.now.after(wait)
+}

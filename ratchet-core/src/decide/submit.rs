@@ -1,0 +1,159 @@
+//! What happens to a submission, given the newest record under its key.
+
+use std::collections::BTreeMap;
+
+use crate::model::{
+    AuditEntry, Conflict, Effect, Fingerprint, Record, RecordId, State, Submission, Submitted, Token,
+    Tombstone, Version,
+};
+use crate::time::Timestamp;
+
+/// What a ledger holds under a key: a record, or the rest of one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Stored {
+    /// A record.
+    Record(Box<Record>),
+    /// The rest of a purged record.
+    Tombstone(Tombstone),
+}
+
+/// What follows from a submission.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum SubmitDecision {
+    /// Make this record and answer [`Submitted::New`].
+    Insert {
+        /// The record.
+        record: Box<Record>,
+        /// What to add to its audit trail.
+        audit: Option<AuditEntry>,
+    },
+    /// Change nothing and answer this.
+    Answer(Submitted),
+}
+
+/// Decides about `submission`, given the newest record or tombstone under its namespace, operation and key.
+#[must_use]
+pub fn decide_submission(newest: Option<&Stored>, submission: &Submission, now: Timestamp) -> SubmitDecision {
+    match (newest, &submission.renewal) {
+        (None, None) => insert(submission.id.clone(), submission, State::Pending, now),
+        (None, Some(_)) => conflict(Conflict::NotNewest),
+        (Some(stored), None) => SubmitDecision::Answer(compare(stored, submission)),
+        (Some(stored), Some(_)) => renew(stored, submission, now),
+    }
+}
+
+fn renew(stored: &Stored, submission: &Submission, now: Timestamp) -> SubmitDecision {
+    let newest = stored.id();
+    // The caller names the generation that it wants to follow, so that its own repetition makes no second one.
+    if newest.generation == submission.id.generation.next() {
+        return SubmitDecision::Answer(compare(stored, submission));
+    }
+    if newest.generation != submission.id.generation {
+        return conflict(Conflict::NotNewest);
+    }
+    if !stored.state().is_definite() {
+        return conflict(Conflict::NotEnded);
+    }
+    insert(newest.next_generation(), submission, stored.state(), now)
+}
+
+fn compare(stored: &Stored, submission: &Submission) -> Submitted {
+    // Another version may write the same action differently, so fingerprints are compared within one version only.
+    let same_version = *stored.version() == submission.version;
+    if same_version && *stored.fingerprint() != submission.input.fingerprint() {
+        return Submitted::Conflict(Conflict::OtherInput);
+    }
+    match stored {
+        Stored::Tombstone(rest) => Submitted::Expired {
+            ended_on: rest.ended_at,
+            state: rest.state,
+        },
+        Stored::Record(record) => Submitted::Existing {
+            id: record.id.clone(),
+            state: record.state,
+            result: record.result.clone(),
+            version: record.version.clone(),
+        },
+    }
+}
+
+fn conflict(why: Conflict) -> SubmitDecision {
+    SubmitDecision::Answer(Submitted::Conflict(why))
+}
+
+fn insert(id: RecordId, submission: &Submission, before: State, now: Timestamp) -> SubmitDecision {
+    let audit = submission.renewal.as_ref().map(|renewal| AuditEntry {
+        at: now,
+        by: renewal.by.clone(),
+        action: "new_generation".to_owned(),
+        reason: renewal.reason.clone(),
+        from: before,
+        to: State::Pending,
+    });
+    let record = Record {
+        id,
+        version: submission.version.clone(),
+        fingerprint: submission.input.fingerprint(),
+        input: submission.input.clone(),
+        policy: submission.policy.clone(),
+        priority: submission.priority,
+        created_at: now,
+        state: State::Pending,
+        ready_at: submission.not_before.map_or(now, |at| at.max(now)),
+        token: Token::NONE,
+        lease: None,
+        attempts: 0,
+        spent: 0,
+        effect: Effect::new(submission.contract.clone()),
+        steps: BTreeMap::new(),
+        cancel_requested: false,
+        risk_accepted: false,
+        result: None,
+        cause: None,
+        uncertainty: None,
+        reconcile_at: None,
+        settled_at: None,
+    };
+    SubmitDecision::Insert {
+        record: Box::new(record),
+        audit,
+    }
+}
+
+impl Stored {
+    /// Which intended action it is.
+    #[must_use]
+    pub fn id(&self) -> &RecordId {
+        match self {
+            Self::Record(record) => &record.id,
+            Self::Tombstone(rest) => &rest.id,
+        }
+    }
+
+    /// What is, or was, the case with it.
+    #[must_use]
+    pub fn state(&self) -> State {
+        match self {
+            Self::Record(record) => record.state,
+            Self::Tombstone(rest) => rest.state,
+        }
+    }
+
+    /// The version that the producer asked for.
+    #[must_use]
+    pub fn version(&self) -> &Version {
+        match self {
+            Self::Record(record) => &record.version,
+            Self::Tombstone(rest) => &rest.version,
+        }
+    }
+
+    /// The fingerprint of the input.
+    #[must_use]
+    pub fn fingerprint(&self) -> &Fingerprint {
+        match self {
+            Self::Record(record) => &record.fingerprint,
+            Self::Tombstone(rest) => &rest.fingerprint,
+        }
+    }
+}

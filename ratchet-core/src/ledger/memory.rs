@@ -1,0 +1,404 @@
+//! A ledger in memory, for users' unit tests and as the reference that stores are compared with.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use super::{
+    Capabilities, Claim, Cursor, Filter, Ledger, LedgerFuture, Order, Page, Served, TemplateDeclaration,
+    Unserved,
+};
+use crate::decide::{
+    Answer, AttemptNote, Command, Decision, LONGEST_LEASE, Moment, Refusal, Stored, SubmitDecision, decide,
+    decide_submission,
+};
+use crate::model::{
+    Attempt, AuditEntry, Namespace, OperationName, Record, RecordId, State, Submission, Submitted, Tombstone,
+};
+use crate::random::{SharedRandom, SystemRandom};
+use crate::time::{SharedClock, SystemClock, Timestamp};
+
+/// A ledger that lives as long as the process.
+///
+/// ```
+/// # use ratchet_core::MemoryLedger;
+/// let ledger = MemoryLedger::new();
+/// ```
+#[derive(Debug)]
+pub struct MemoryLedger {
+    rows: Mutex<Rows>,
+    clock: SharedClock,
+    random: SharedRandom,
+    wakeups: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Rows {
+    by_id: BTreeMap<RecordId, Row>,
+    order: BTreeMap<Cursor, RecordId>,
+    templates: BTreeMap<OperationName, String>,
+}
+
+#[derive(Debug)]
+struct Row {
+    stored: Stored,
+    attempts: Vec<Attempt>,
+    audit: Vec<AuditEntry>,
+}
+
+impl MemoryLedger {
+    /// An empty ledger with the clocks of the operating system.
+    #[must_use]
+    pub fn new() -> Arc<Self> {
+        Self::with(SystemClock::shared(), SystemRandom::shared())
+    }
+
+    /// An empty ledger with a clock and a source of randomness of the caller's.
+    #[must_use]
+    pub fn with(clock: SharedClock, random: SharedRandom) -> Arc<Self> {
+        Arc::new(Self {
+            rows: Mutex::default(),
+            clock,
+            random,
+            wakeups: watch::Sender::new(0),
+        })
+    }
+
+    fn rows(&self) -> MutexGuard<'_, Rows> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn moment(&self) -> Moment {
+        Moment {
+            now: self.clock.now(),
+            jitter: self.random.jitter(),
+        }
+    }
+
+    fn wake(&self) {
+        self.wakeups.send_modify(|count| *count += 1);
+    }
+}
+
+impl Rows {
+    fn newest(&self, id: &RecordId) -> Option<&Stored> {
+        let same_key = |(other, _): &(&RecordId, &Row)| {
+            other.namespace == id.namespace && other.operation == id.operation && other.key == id.key
+        };
+        let first = RecordId {
+            generation: crate::Generation::FIRST,
+            ..id.clone()
+        };
+        self.by_id
+            .range(first..)
+            .take_while(same_key)
+            .last()
+            .map(|(_, row)| &row.stored)
+    }
+
+    fn submit(&mut self, submission: &Submission, now: Timestamp) -> Submitted {
+        match decide_submission(self.newest(&submission.id), submission, now) {
+            SubmitDecision::Answer(answer) => answer,
+            SubmitDecision::Insert { record, audit } => {
+                let id = record.id.clone();
+                let place = self.order.last_key_value().map_or(1, |(last, _)| last.0 + 1);
+                self.order.insert(Cursor(place), id.clone());
+                let row = Row {
+                    stored: Stored::Record(record),
+                    attempts: Vec::new(),
+                    audit: audit.into_iter().collect(),
+                };
+                self.by_id.insert(id.clone(), row);
+                Submitted::New { id }
+            }
+        }
+    }
+
+    fn apply(&mut self, id: &RecordId, command: &Command, moment: Moment) -> Result<Answer, Refusal> {
+        let row = self.by_id.get_mut(id).ok_or(Refusal::NoRecord)?;
+        let Stored::Record(record) = &row.stored else {
+            return Err(Refusal::NoRecord);
+        };
+        let Decision {
+            record,
+            attempt,
+            audit,
+            answer,
+        } = decide(record, command, moment)?;
+        row.stored = Stored::Record(Box::new(record));
+        row.audit.extend(audit);
+        if let Some(note) = attempt {
+            row.note(note);
+        }
+        Ok(answer)
+    }
+
+    fn records(&self) -> impl Iterator<Item = &Record> {
+        self.order
+            .values()
+            .filter_map(|id| match &self.by_id.get(id)?.stored {
+                Stored::Record(record) => Some(&**record),
+                Stored::Tombstone(_) => None,
+            })
+    }
+
+    fn ids_where(&self, limit: usize, accepts: impl Fn(&Record) -> bool) -> Vec<RecordId> {
+        self.records()
+            .filter(|record| accepts(record))
+            .take(limit)
+            .map(|record| record.id.clone())
+            .collect()
+    }
+}
+
+impl Row {
+    fn bury(&mut self) {
+        if let Stored::Record(record) = &self.stored {
+            self.stored = Stored::Tombstone(Tombstone::of(record));
+            self.attempts.clear();
+            self.audit.clear();
+        }
+    }
+
+    fn note(&mut self, note: AttemptNote) {
+        match note {
+            AttemptNote::Opened(attempt) => self.attempts.push(attempt),
+            AttemptNote::Started { token, at } => {
+                if let Some(attempt) = self.attempts.iter_mut().find(|attempt| attempt.token == token) {
+                    attempt.started_at = Some(at);
+                }
+            }
+            AttemptNote::Ended { token, end } => {
+                if let Some(attempt) = self.attempts.iter_mut().find(|attempt| attempt.token == token) {
+                    attempt.end_with(end);
+                }
+            }
+        }
+    }
+}
+
+fn is_served(record: &Record, namespace: &Namespace, served: &[Served]) -> bool {
+    let wanted = |one: &Served| one.operation == record.id.operation && one.version == record.version;
+    record.id.namespace == *namespace && served.iter().any(wanted)
+}
+
+fn is_expired(record: &Record, now: Timestamp) -> bool {
+    let over = |until: Timestamp| until <= now || until > now.after(LONGEST_LEASE);
+    record.state == State::Running && record.lease.as_ref().is_some_and(|lease| over(lease.until))
+}
+
+impl Ledger for MemoryLedger {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of_memory()
+    }
+
+    fn submit(&self, submissions: Vec<Submission>) -> LedgerFuture<'_, Vec<Submitted>> {
+        Box::pin(async move {
+            let now = self.clock.now();
+            let answers = {
+                let mut rows = self.rows();
+                submissions
+                    .iter()
+                    .map(|submission| rows.submit(submission, now))
+                    .collect()
+            };
+            self.wake();
+            Ok(answers)
+        })
+    }
+
+    fn claim(&self, claim: Claim) -> LedgerFuture<'_, Vec<Record>> {
+        Box::pin(async move {
+            let mut rows = self.rows();
+            let now = self.clock.now();
+            let mut due: Vec<&Record> = rows
+                .records()
+                .filter(|record| record.state == State::Pending && record.ready_at <= now)
+                .filter(|record| is_served(record, &claim.namespace, &claim.served))
+                .collect();
+            due.sort_by_key(|record| (std::cmp::Reverse(record.priority), record.ready_at));
+            let due: Vec<RecordId> = due
+                .into_iter()
+                .take(claim.limit)
+                .map(|record| record.id.clone())
+                .collect();
+            let command = Command::Lease {
+                worker: claim.worker,
+                duration: claim.lease,
+                start_if_safe: claim.start_if_safe,
+            };
+            let mut leased = Vec::with_capacity(due.len());
+            for id in due {
+                let answer = rows.apply(&id, &command, self.moment());
+                if let (
+                    Ok(Answer::Leased),
+                    Some(Row {
+                        stored: Stored::Record(record),
+                        ..
+                    }),
+                ) = (answer, rows.by_id.get(&id))
+                {
+                    leased.push((**record).clone());
+                }
+            }
+            Ok(leased)
+        })
+    }
+
+    fn apply(&self, orders: Vec<Order>) -> LedgerFuture<'_, Vec<Result<Answer, Refusal>>> {
+        Box::pin(async move {
+            let answers = {
+                let mut rows = self.rows();
+                orders
+                    .iter()
+                    .map(|order| rows.apply(&order.id, &order.command, self.moment()))
+                    .collect()
+            };
+            self.wake();
+            Ok(answers)
+        })
+    }
+
+    fn expire(&self, limit: usize) -> LedgerFuture<'_, usize> {
+        Box::pin(async move {
+            let mut rows = self.rows();
+            let now = self.clock.now();
+            let over = rows.ids_where(limit, |record| is_expired(record, now));
+            let decided = over
+                .iter()
+                .filter(|id| rows.apply(id, &Command::Expire, self.moment()).is_ok())
+                .count();
+            Ok(decided)
+        })
+    }
+
+    fn purge(&self, limit: usize) -> LedgerFuture<'_, usize> {
+        Box::pin(async move {
+            let mut rows = self.rows();
+            let now = self.clock.now();
+            let over = rows.ids_where(limit, |record| record.is_purgeable(now));
+            for id in &over {
+                if let Some(row) = rows.by_id.get_mut(id) {
+                    row.bury();
+                }
+            }
+            Ok(over.len())
+        })
+    }
+
+    fn find(&self, id: RecordId) -> LedgerFuture<'_, Option<Stored>> {
+        Box::pin(async move { Ok(self.rows().by_id.get(&id).map(|row| row.stored.clone())) })
+    }
+
+    fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {
+        Box::pin(async move {
+            let rows = self.rows();
+            let limit = filter.limit.max(1);
+            let mut page = Page::default();
+            let after = filter.after.unwrap_or(Cursor(0));
+            for (place, id) in rows.order.range(Cursor(after.0 + 1)..) {
+                let Some(Row {
+                    stored: Stored::Record(record),
+                    ..
+                }) = rows.by_id.get(id)
+                else {
+                    continue;
+                };
+                let wanted = record.id.namespace == filter.namespace
+                    && filter
+                        .operation
+                        .as_ref()
+                        .is_none_or(|operation| *operation == record.id.operation)
+                    && filter.state.is_none_or(|state| state == record.state);
+                if !wanted {
+                    continue;
+                }
+                page.records.push((**record).clone());
+                if page.records.len() == limit {
+                    page.next = Some(*place);
+                    break;
+                }
+            }
+            Ok(page)
+        })
+    }
+
+    fn attempts(&self, id: RecordId) -> LedgerFuture<'_, Vec<Attempt>> {
+        Box::pin(async move {
+            Ok(self
+                .rows()
+                .by_id
+                .get(&id)
+                .map(|row| row.attempts.clone())
+                .unwrap_or_default())
+        })
+    }
+
+    fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>> {
+        Box::pin(async move {
+            Ok(self
+                .rows()
+                .by_id
+                .get(&id)
+                .map(|row| row.audit.clone())
+                .unwrap_or_default())
+        })
+    }
+
+    fn declare(&self, templates: Vec<TemplateDeclaration>) -> LedgerFuture<'_, ()> {
+        Box::pin(async move {
+            let mut rows = self.rows();
+            for declared in &templates {
+                declared.check(rows.templates.get(&declared.operation).map(String::as_str))?;
+            }
+            for declared in templates {
+                rows.templates.insert(declared.operation, declared.template);
+            }
+            Ok(())
+        })
+    }
+
+    fn unserved(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Vec<Unserved>> {
+        Box::pin(async move {
+            let rows = self.rows();
+            let now = self.clock.now();
+            let mut counts: BTreeMap<Served, u64> = BTreeMap::new();
+            for record in rows
+                .records()
+                .filter(|record| record.state == State::Pending && record.ready_at <= now)
+            {
+                if record.id.namespace == namespace && !is_served(record, &namespace, &served) {
+                    let wanted = Served {
+                        operation: record.id.operation.clone(),
+                        version: record.version.clone(),
+                    };
+                    *counts.entry(wanted).or_default() += 1;
+                }
+            }
+            Ok(counts
+                .into_iter()
+                .map(|(wanted, records)| Unserved { wanted, records })
+                .collect())
+        })
+    }
+
+    fn next_due(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Option<Timestamp>> {
+        Box::pin(async move {
+            let rows = self.rows();
+            let due = rows
+                .records()
+                .filter(|record| is_served(record, &namespace, &served))
+                .filter_map(|record| match (&record.state, &record.lease) {
+                    (State::Pending, _) => Some(record.ready_at),
+                    (State::Running, Some(lease)) => Some(lease.until),
+                    _ => None,
+                });
+            Ok(due.min())
+        })
+    }
+
+    fn wakeups(&self) -> watch::Receiver<u64> {
+        self.wakeups.subscribe()
+    }
+}

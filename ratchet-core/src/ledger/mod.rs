@@ -1,0 +1,224 @@
+//! The ledger: what is true about every record.
+//!
+//! A ledger makes the answers of [`decide`](crate::decide::decide) durable and nothing else. It never knows a
+//! destination. Who decides *when* an attempt runs is the drive: for SQL ledgers the polling [`Worker`](crate::Worker).
+
+mod error;
+#[cfg(feature = "testing")]
+mod memory;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+pub use error::LedgerError;
+#[cfg(feature = "testing")]
+pub use memory::MemoryLedger;
+
+use crate::decide::{Answer, Command, Refusal, Stored};
+use crate::model::{
+    Attempt, AuditEntry, Namespace, OperationName, Record, RecordId, State, Submission, Submitted, Version,
+    WorkerId,
+};
+use crate::time::Timestamp;
+
+/// What a call to a ledger becomes.
+pub type LedgerFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, LedgerError>> + Send + 'a>>;
+
+/// A ledger that many parts share.
+pub type SharedLedger = Arc<dyn Ledger>;
+
+/// Holds records and answers for them. Every call is one atomic, durable change: when it returns, it is written.
+///
+/// Calls take batches, and each entry of a batch is answered as if it had come alone, in the order given. An error
+/// means that the ledger as a whole could not do it; a refusal of one entry stands in its own place.
+pub trait Ledger: Send + Sync + fmt::Debug + 'static {
+    /// What this ledger can do; checked when a worker or a client is set up.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Records intended actions. One record per (namespace, operation, key, generation), however many callers ask
+    /// at once.
+    fn submit(&self, submissions: Vec<Submission>) -> LedgerFuture<'_, Vec<Submitted>>;
+
+    /// Leases due records to a worker, the most urgent and then the longest waiting first.
+    ///
+    /// Only operations and versions that the claim names are touched.
+    fn claim(&self, claim: Claim) -> LedgerFuture<'_, Vec<Record>>;
+
+    /// Applies commands to records: `decide` on the current record, written with compare-and-set on its token.
+    fn apply(&self, orders: Vec<Order>) -> LedgerFuture<'_, Vec<Result<Answer, Refusal>>>;
+
+    /// Decides about up to `limit` records whose lease is over, and says how many there were.
+    fn expire(&self, limit: usize) -> LedgerFuture<'_, usize>;
+
+    /// Puts tombstones in the place of up to `limit` records that are settled for longer than they are kept, and says
+    /// how many there were.
+    fn purge(&self, limit: usize) -> LedgerFuture<'_, usize>;
+
+    /// What is on record under one identity.
+    fn find(&self, id: RecordId) -> LedgerFuture<'_, Option<Stored>>;
+
+    /// Records in the order of their creation, a page at a time.
+    fn list(&self, filter: Filter) -> LedgerFuture<'_, Page>;
+
+    /// The attempts of one record, in the order of their tokens.
+    fn attempts(&self, id: RecordId) -> LedgerFuture<'_, Vec<Attempt>>;
+
+    /// What people decided about one record, in the order of time.
+    fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>>;
+
+    /// Compares the key templates that a worker declares with those on record, and records new ones.
+    ///
+    /// A template that changed under an unchanged name would give the same business action a second identity, so it
+    /// is an error unless the declaration carries a reason.
+    fn declare(&self, templates: Vec<TemplateDeclaration>) -> LedgerFuture<'_, ()>;
+
+    /// How many records are due per operation and version that nobody in `served` can execute.
+    fn unserved(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Vec<Unserved>>;
+
+    /// When the next record that the claim would take becomes due, or the next lease ends; `None` if there is none.
+    fn next_due(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Option<Timestamp>>;
+
+    /// Changes whenever this process has made a record that may be due, so that a sleeping worker wakes.
+    fn wakeups(&self) -> watch::Receiver<u64>;
+}
+
+/// What a ledger can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Capabilities {
+    /// Records survive the end of the process.
+    pub durable: bool,
+    /// A submission can take part in the caller's own database transaction.
+    pub transactional_submit: bool,
+    /// Retention is honoured per record.
+    pub per_record_retention: bool,
+}
+
+impl Capabilities {
+    /// What a ledger in a database can do.
+    #[must_use]
+    pub const fn of_database() -> Self {
+        Self {
+            durable: true,
+            transactional_submit: true,
+            per_record_retention: true,
+        }
+    }
+
+    /// What a ledger in memory can do.
+    #[must_use]
+    pub const fn of_memory() -> Self {
+        Self {
+            durable: false,
+            transactional_submit: false,
+            per_record_retention: true,
+        }
+    }
+}
+
+/// A worker's wish for records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// In which namespace.
+    pub namespace: Namespace,
+    /// What the worker can execute.
+    pub served: Vec<Served>,
+    /// Who asks.
+    pub worker: WorkerId,
+    /// How many at the most.
+    pub limit: usize,
+    /// For how long the lease is granted.
+    pub lease: Duration,
+    /// Count records as started at once where their destination deduplicates.
+    pub start_if_safe: bool,
+}
+
+/// An operation and a version that a worker can execute.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Served {
+    /// The operation.
+    pub operation: OperationName,
+    /// The version; never substituted.
+    pub version: Version,
+}
+
+/// Due records that nobody in a worker's registry can execute.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Unserved {
+    /// What they ask for.
+    pub wanted: Served,
+    /// How many there are.
+    pub records: u64,
+}
+
+/// A command for one record.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Order {
+    /// Which record.
+    pub id: RecordId,
+    /// What to do.
+    pub command: Command,
+}
+
+/// An operation's key template, compared before a worker starts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TemplateDeclaration {
+    /// The operation.
+    pub operation: OperationName,
+    /// Its key template as written.
+    pub template: String,
+    /// Why the template may differ from the one on record.
+    pub new_identity: Option<String>,
+}
+
+impl TemplateDeclaration {
+    /// Compares the declaration with what is on record.
+    ///
+    /// # Errors
+    /// [`LedgerError::TemplateChanged`] if it differs and no reason is declared.
+    pub fn check(&self, on_record: Option<&str>) -> Result<(), LedgerError> {
+        match on_record {
+            Some(on_record) if on_record != self.template && self.new_identity.is_none() => {
+                Err(LedgerError::TemplateChanged {
+                    operation: self.operation.clone(),
+                    declared: self.template.clone(),
+                    on_record: on_record.to_owned(),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Which records to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Filter {
+    /// Only of this namespace.
+    pub namespace: Namespace,
+    /// Only of this operation.
+    pub operation: Option<OperationName>,
+    /// Only in this state.
+    pub state: Option<State>,
+    /// Only after this place of an earlier page.
+    pub after: Option<Cursor>,
+    /// How many at the most; at least one.
+    pub limit: usize,
+}
+
+/// A place in a listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cursor(pub i64);
+
+/// A page of a listing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Page {
+    /// The records.
+    pub records: Vec<Record>,
+    /// Where the next page starts; `None` at the end.
+    pub next: Option<Cursor>,
+}

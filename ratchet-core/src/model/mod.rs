@@ -1,0 +1,21 @@
+//! What a ledger holds: identities, records, attempts and what is known about them.
+
+mod attempt;
+mod cause;
+mod identity;
+mod name;
+mod outcome;
+mod payload;
+mod record;
+mod submission;
+
+pub use attempt::{Attempt, AttemptEnd, AuditEntry};
+pub use cause::{Cause, CauseKind};
+pub use identity::{Generation, KeyDigest, RecordId};
+pub use name::{NameError, Namespace, OperationName, StepName, Version, WorkerId};
+pub use outcome::{Outcome, OutcomeKind};
+pub use payload::{Fingerprint, Payload, PayloadError};
+pub use record::{
+    Effect, Lease, Pin, Priority, Record, State, Step, StepState, Token, Tombstone, Uncertainty,
+};
+pub use submission::{Conflict, Renewal, Submission, Submitted};

@@ -1,0 +1,169 @@
+//! Names that travel in keys, claims and logs: short, printable, checked once.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A name that was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} is refused: it must have 1 to {longest} characters of {alphabet}")]
+pub struct NameError {
+    what: &'static str,
+    longest: usize,
+    alphabet: &'static str,
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $longest:literal, $accepts:ident, $alphabet:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(Cow<'static, str>);
+
+        impl $name {
+            #[doc = concat!("Checks ", $what, ".\n\n# Errors\nIf it is empty, longer than ", $longest, " bytes or has other characters than ", $alphabet, ".")]
+            pub fn new(text: impl Into<String>) -> Result<Self, NameError> {
+                let text = text.into();
+                if accepts(text.as_bytes(), $longest, $accepts) {
+                    Ok(Self(Cow::Owned(text)))
+                } else {
+                    Err(NameError { what: $what, longest: $longest, alphabet: $alphabet })
+                }
+            }
+
+            #[doc = concat!("Checks ", $what, " in a constant.\n\n# Panics\nWhere [`new`](Self::new) would fail; in a constant this is a compile error.")]
+            #[must_use]
+            pub const fn from_static(text: &'static str) -> Self {
+                assert!(accepts(text.as_bytes(), $longest, $accepts), concat!($what, " has 1 to ", $longest, " characters of ", $alphabet));
+                Self(Cow::Borrowed(text))
+            }
+
+            /// The name as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> Self {
+                name.0.into_owned()
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+
+            fn try_from(text: String) -> Result<Self, NameError> {
+                Self::new(text)
+            }
+        }
+    };
+}
+
+name!(
+    /// A separate world of records in one store: a tenant, an environment.
+    Namespace, "a namespace", 64, LOWER, "a-z, 0-9, `_`, `.` and `-`"
+);
+name!(
+    /// The name of an operation.
+    OperationName, "an operation's name", 128, LOWER, "a-z, 0-9, `_`, `.` and `-`"
+);
+name!(
+    /// The version of an operation's code.
+    Version, "a version", 32, MIXED, "letters, digits, `_`, `.`, `+` and `-`"
+);
+name!(
+    /// The name of a step inside a handler.
+    StepName, "a step's name", 64, LOWER, "a-z, 0-9, `_`, `.` and `-`"
+);
+name!(
+    /// Which worker holds a lease; for people who read the record, never part of a decision.
+    WorkerId, "a worker's name", 64, MIXED, "letters, digits, `_`, `.`, `+` and `-`"
+);
+
+impl Namespace {
+    /// The namespace of everything that names no other.
+    pub const DEFAULT: Self = Self::from_static("default");
+}
+
+impl Default for Namespace {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// Which bytes a name may have, beside `a-z`, `0-9`, `_`, `.` and `-`.
+const LOWER: &[u8] = b"";
+const MIXED: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ+";
+
+const fn accepts(text: &[u8], longest: usize, beside: &[u8]) -> bool {
+    if text.is_empty() || text.len() > longest {
+        return false;
+    }
+    let mut at = 0;
+    while at < text.len() {
+        let byte = text[at];
+        let common = matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'-');
+        if !common && !contains(beside, byte) {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+const fn contains(set: &[u8], byte: u8) -> bool {
+    let mut at = 0;
+    while at < set.len() {
+        if set[at] == byte {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_what_could_be_mistaken_for_a_mark_or_a_separator() {
+        for text in [
+            "",
+            "a b",
+            "a:b",
+            "a/b",
+            "a#2",
+            "a!b",
+            "a@b",
+            "Ä",
+            "A",
+            &"x".repeat(129),
+        ] {
+            assert!(OperationName::new(text).is_err(), "{text}");
+        }
+        assert_eq!(
+            OperationName::new("collect_invoice.v2-eu").unwrap().as_str(),
+            "collect_invoice.v2-eu"
+        );
+        assert_eq!(Version::new("1.0.0+Build").unwrap().as_str(), "1.0.0+Build");
+    }
+
+    #[test]
+    fn the_error_says_what_is_accepted_and_not_what_was_given() {
+        let text = OperationName::new("Secret Name").unwrap_err().to_string();
+        assert_eq!(
+            text,
+            "an operation's name is refused: it must have 1 to 128 characters of a-z, 0-9, `_`, `.` and `-`"
+        );
+    }
+}

@@ -1,0 +1,375 @@
+//! The durable row of one intended action.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::cause::Cause;
+use super::identity::RecordId;
+use super::name::{StepName, Version, WorkerId};
+use super::payload::{Fingerprint, Payload};
+use crate::contract::Contract;
+use crate::policy::Policy;
+use crate::time::Timestamp;
+
+/// The durable row of one (namespace, operation, key, generation).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Record {
+    /// Which intended action this is.
+    pub id: RecordId,
+    /// The version of the code that the producer asked for.
+    pub version: Version,
+    /// The fingerprint of the input.
+    pub fingerprint: Fingerprint,
+    /// The input.
+    pub input: Payload,
+    /// How it is retried, bounded and kept: a snapshot taken when it was submitted.
+    pub policy: Policy,
+    /// Higher ones are claimed first.
+    pub priority: Priority,
+    /// When it was submitted.
+    pub created_at: Timestamp,
+    /// What is the case now.
+    pub state: State,
+    /// Not to be claimed before this point.
+    pub ready_at: Timestamp,
+    /// The last token that was handed out; it only grows.
+    pub token: Token,
+    /// Who may execute it now.
+    pub lease: Option<Lease>,
+    /// How many executions were started.
+    pub attempts: u32,
+    /// How many of them count against the policy's bound.
+    pub spent: u32,
+    /// The effect of the handler outside its named steps.
+    pub effect: Effect,
+    /// The named effects of the handler.
+    pub steps: BTreeMap<StepName, Step>,
+    /// Somebody asked to start nothing more.
+    pub cancel_requested: bool,
+    /// Somebody accepted that the next send may be a duplicate.
+    pub risk_accepted: bool,
+    /// What `Done` left.
+    pub result: Option<Payload>,
+    /// Why the last attempt did not end well, or why the result is missing.
+    pub cause: Option<Cause>,
+    /// Why the record is uncertain.
+    pub uncertainty: Option<Uncertainty>,
+    /// When somebody should ask the destination what happened.
+    pub reconcile_at: Option<Timestamp>,
+    /// When it reached a state that needs no more work.
+    pub settled_at: Option<Timestamp>,
+}
+
+impl Record {
+    /// Whether some attempt may have had an effect that nobody confirmed.
+    #[must_use]
+    pub fn may_be_applied(&self) -> bool {
+        self.effect.may_be_applied || self.steps.values().any(|step| step.effect.may_be_applied)
+    }
+
+    /// The effect of a step, or of the handler itself.
+    #[must_use]
+    pub fn effect_of(&self, step: Option<&StepName>) -> Option<&Effect> {
+        match step {
+            None => Some(&self.effect),
+            Some(name) => self.steps.get(name).map(|step| &step.effect),
+        }
+    }
+
+    /// Whether it is settled for so long that a tombstone may take its place.
+    ///
+    /// An uncertain record is never purged: somebody has to settle it first.
+    #[must_use]
+    pub fn is_purgeable(&self, now: Timestamp) -> bool {
+        let ended = self.state.is_settled() && self.state != State::Uncertain;
+        ended
+            && self
+                .settled_at
+                .is_some_and(|at| at.after(self.policy.retention) <= now)
+    }
+}
+
+/// What is the case with a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Waits to be claimed.
+    Pending,
+    /// A worker holds the lease.
+    Running,
+    /// The effect happened.
+    Succeeded,
+    /// The destination refused.
+    Failed,
+    /// Every allowed attempt certainly had no effect.
+    Exhausted,
+    /// The effect may have happened, and nobody may try again without asking first.
+    Uncertain,
+    /// Stopped before any effect.
+    Cancelled,
+    /// Given up with an unknown outcome, as the operation's `may_lose` allows.
+    Abandoned,
+}
+
+impl State {
+    /// Every state.
+    pub const ALL: [Self; 8] = [
+        Self::Pending,
+        Self::Running,
+        Self::Succeeded,
+        Self::Failed,
+        Self::Exhausted,
+        Self::Uncertain,
+        Self::Cancelled,
+        Self::Abandoned,
+    ];
+
+    /// Whether no worker will touch the record again by itself.
+    #[must_use]
+    pub const fn is_settled(self) -> bool {
+        !matches!(self, Self::Pending | Self::Running)
+    }
+
+    /// Whether it is certain what happened, so that a new generation may follow.
+    #[must_use]
+    pub const fn is_definite(self) -> bool {
+        matches!(
+            self,
+            Self::Succeeded | Self::Failed | Self::Exhausted | Self::Cancelled
+        )
+    }
+
+    /// The name that logs, metrics and ledgers use.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Exhausted => "exhausted",
+            Self::Uncertain => "uncertain",
+            Self::Cancelled => "cancelled",
+            Self::Abandoned => "abandoned",
+        }
+    }
+
+    /// The state of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == name)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The fence: names a lease, and only grows per record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Token(u64);
+
+impl Token {
+    /// No lease yet.
+    pub const NONE: Self = Self(0);
+
+    /// The token of this number.
+    #[must_use]
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The one that supersedes this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// How urgent a record is; higher ones are claimed first, 0 is usual.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Priority(pub i16);
+
+/// The right to execute a record for a while.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Lease {
+    /// Who holds it.
+    pub worker: WorkerId,
+    /// Until when, by the ledger's clock.
+    pub until: Timestamp,
+    /// When the handler was entered; a lease alone is not a start.
+    pub started_at: Option<Timestamp>,
+}
+
+/// What is known about one effect: of a step, or of the handler outside its steps.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Effect {
+    /// What its destination promises.
+    pub contract: Contract,
+    /// Some attempt may have had its effect. Only `Done`, a closing reconcile or a refusal after a look-up clears it.
+    pub may_be_applied: bool,
+    /// When an attempt that could have this effect first started.
+    pub first_started_at: Option<Timestamp>,
+    /// What the destination was, or will be, sent.
+    pub pin: Option<Pin>,
+}
+
+impl Effect {
+    /// An effect that nobody started.
+    #[must_use]
+    pub const fn new(contract: Contract) -> Self {
+        Self {
+            contract,
+            may_be_applied: false,
+            first_started_at: None,
+            pin: None,
+        }
+    }
+
+    /// The earliest point at which the destination may have seen its identity.
+    #[must_use]
+    pub fn first_sent_at(&self) -> Option<Timestamp> {
+        self.pin
+            .as_ref()
+            .map(|pin| pin.first_at)
+            .or(self.first_started_at)
+    }
+}
+
+/// The form of the identity that went to the destination, written down before the first send.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Pin {
+    /// The key in the form that the destination accepts.
+    pub wire_key: String,
+    /// By which recipe it was made of the identity.
+    pub recipe: u16,
+    /// Within what the destination compares keys (account, region, endpoint), as far as the client knows.
+    pub scope: String,
+    /// SHA-256 over method, URL and body of the request.
+    #[serde(with = "hex_fingerprint")]
+    pub request: Fingerprint,
+    /// The attempt that pinned it.
+    pub by: Token,
+    /// When, by the ledger's clock.
+    pub first_at: Timestamp,
+}
+
+mod hex_fingerprint {
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    use super::Fingerprint;
+
+    pub(super) fn serialize<S: Serializer>(value: &Fingerprint, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(value)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Fingerprint, D::Error> {
+        let text = String::deserialize(from)?;
+        Fingerprint::from_hex(&text)
+            .ok_or_else(|| D::Error::custom("a fingerprint has 64 hexadecimal digits"))
+    }
+}
+
+/// A named effect inside a handler.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Step {
+    /// What is the case with it.
+    pub state: StepState,
+    /// What is known about its effect.
+    pub effect: Effect,
+    /// What `Done` left, for the attempts that come after.
+    pub result: Option<Payload>,
+}
+
+/// What is the case with a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepState {
+    /// An attempt entered it and nobody knows more.
+    Started,
+    /// Its effect certainly did not happen so far.
+    NotApplied,
+    /// Its effect happened.
+    Done,
+}
+
+/// Why a record is uncertain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Uncertainty {
+    /// The destination does not recognise a repeated request.
+    NoDeduplication,
+    /// The destination may have forgotten the first request.
+    WindowOver,
+    /// The allowed attempts are spent.
+    AttemptsSpent,
+    /// The time in which a send may be repeated without asking is over.
+    HorizonOver,
+    /// The next request would differ from the one that was pinned.
+    RequestChanged,
+    /// Cancelled after an attempt that may have had its effect.
+    Cancelled,
+}
+
+impl Uncertainty {
+    /// A sentence for people.
+    #[must_use]
+    pub const fn explain(self) -> &'static str {
+        match self {
+            Self::NoDeduplication => "the destination does not recognise a repeated request",
+            Self::WindowOver => "the destination may have forgotten the first request",
+            Self::AttemptsSpent => "every allowed attempt was made and the last ones ended unknown",
+            Self::HorizonOver => "the time in which a send may be repeated without asking is over",
+            Self::RequestChanged => "the request would differ from the one that was sent first",
+            Self::Cancelled => "it was cancelled after an attempt that may have had its effect",
+        }
+    }
+}
+
+/// The compact rest of a purged record, which answers a late duplicate.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Tombstone {
+    /// Which intended action it was.
+    pub id: RecordId,
+    /// The version that the producer asked for.
+    pub version: Version,
+    /// The fingerprint of its input.
+    pub fingerprint: Fingerprint,
+    /// How it ended.
+    pub state: State,
+    /// When it ended.
+    pub ended_at: Timestamp,
+}
+
+impl Tombstone {
+    /// What is left of a settled record.
+    #[must_use]
+    pub fn of(record: &Record) -> Self {
+        Self {
+            id: record.id.clone(),
+            version: record.version.clone(),
+            fingerprint: record.fingerprint,
+            state: record.state,
+            ended_at: record.settled_at.unwrap_or(record.created_at),
+        }
+    }
+}
