@@ -1,5 +1,7 @@
 //! The writer that renders one key, and the writer of one part of it.
 
+use std::fmt;
+
 use crate::encode::{check, encoded_len, is_unreserved, push_encoded};
 use crate::error::{KeyError, PartError};
 use crate::key::Key;
@@ -114,6 +116,16 @@ impl KeyWriter {
         };
         self.failure.get_or_insert_with(|| failure.clone());
         Err(failure)
+    }
+}
+
+/// Shows how far the key is, and none of the values.
+impl fmt::Debug for KeyWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyWriter")
+            .field("bytes", &self.bytes)
+            .field("parts", &self.parts)
+            .finish_non_exhaustive()
     }
 }
 

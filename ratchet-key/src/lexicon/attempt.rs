@@ -14,16 +14,16 @@ pub(super) const TOPIC: Topic = Topic {
         Rule {
             scope: Scope::Unless(BUSINESS),
             phrases: "\
-                attempt, attempts, reattempt, reattempts, retry, retries, retried, try, tries, \
-                redelivery, redeliveries, redelivered, retransmission, retransmissions, versuch, \
-                versuche, tentativa, tentativas, intento, intentos",
+                attempt, attempts, reattempt, reattempts, retry, retries, retried, try, tries, redelivery, \
+                redeliveries, redelivered, retransmission, retransmissions, versuch, versuche, tentativa, \
+                tentativas, intento, intentos",
         },
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
                 attempt count, retry count, delivery count, receive count, failure count, error count, \
-                deliveries so far, failures so far, attempts so far, tries so far, retries so far, times \
-                delivered, times tried, times received, num delivered, failed count",
+                deliveries so far, failures so far, attempts so far, tries so far, retries so far, \
+                times delivered, times tried, times received, num delivered, failed count",
         },
     ],
     why: "counts attempts, so every retry would carry another key and nothing would be deduplicated",

@@ -5,8 +5,8 @@ use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
 /// Words that make a token a cursor, a count or a collectible.
 const HARMLESS_TOKENS: List = "\
-    next, prev, previous, page, cursor, continuation, prompt, completion, parser, lexer, nft, erc, \
-    crypto, input, output, sync, asset, website, widget";
+    next, prev, previous, page, cursor, continuation, prompt, completion, parser, lexer, nft, erc, crypto, \
+    input, output, sync, asset, website, widget";
 
 /// Whose `pin` or `code` is a secret.
 const ACCOUNTS: List = "account, card, user, customer, member, login, security, sim, device";
@@ -20,18 +20,31 @@ pub(super) const TOPIC: Topic = Topic {
             phrases: "\
                 password, passwd, passphrase, passcode, secret, client secret, secret key, api key, \
                 apikey, access key, private key, privatekey, signing key, encryption key, activation key, \
-                bearer, jwt, access token, refresh token, auth token, session token, id token, bearer \
-                token, session cookie, hmac token, cvv, cvc, otp, totp, otp seed, secret answer, \
-                mnemonic, seed phrase, recovery code, backup code, encrypted password, password salt, mot \
-                de passe, contrasena, senha, passwort, kennwort",
+                bearer, jwt, access token, refresh token, auth token, session token, id token, \
+                bearer token, session cookie, hmac token, cvv, cvc, otp, totp, otp seed, secret answer, \
+                mnemonic, seed phrase, recovery code, backup code, encrypted password, password salt, \
+                mot de passe, contrasena, senha, passwort, kennwort",
         },
         Rule {
             scope: Scope::Unless(HARMLESS_TOKENS),
             phrases: "token",
         },
         Rule {
+            scope: Scope::Unless("expired, nonexpired"),
+            phrases: "credential, credentials",
+        },
+        // A payment has an authorization too; the secret one is a header.
+        Rule {
             scope: Scope::Alone,
-            phrases: "pin",
+            phrases: "authorization, pin",
+        },
+        Rule {
+            scope: Scope::Of("header, headers, proxy"),
+            phrases: "authorization",
+        },
+        Rule {
+            scope: Scope::OfPerson,
+            phrases: "salt, tokens",
         },
         Rule {
             scope: Scope::Of(ACCOUNTS),

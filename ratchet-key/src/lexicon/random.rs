@@ -11,8 +11,8 @@ pub(super) const TOPIC: Topic = Topic {
             scope: Scope::Anywhere,
             phrases: "\
                 random, rand, rnd, nonce, salt, entropy, zufall, zufallszahl, aleatorio, random id, \
-                random key, random uuid, random token, random part, rand id, new uuid, new guid, new \
-                ulid, fresh id, fresh uuid, correlation id, trace id, span id, nanoid",
+                random key, random uuid, random token, random part, rand id, new uuid, new guid, new ulid, \
+                fresh id, fresh uuid, correlation id, trace id, span id, nanoid",
         },
         // An `order_uuid` is a stored id; a bare `uuid` most often is not.
         Rule {

@@ -4,7 +4,7 @@ use crate::finding::Code;
 use crate::lexicon::NameFinding;
 use crate::lexicon::words::words;
 
-/// Words or phrases, separated by a comma and a space: a whole lexicon stays readable at a glance.
+/// Words or phrases (`* ` for any one word), separated by a comma and a space: a whole lexicon stays readable at a glance.
 pub(super) type List = &'static str;
 
 /// The entries of a list.
@@ -104,10 +104,14 @@ impl Topic {
 }
 
 impl Rule {
-    /// The phrase that fires on the name, of which `phrase` is what is left without neutral tails.
-    fn fires(&self, name: &Name, phrase: &str) -> Option<&'static str> {
-        entries(self.phrases)
-            .find(|candidate| before(phrase, candidate).is_some_and(|before| self.scope.allows(name, before)))
+    /// What fires on the name, of which `phrase` is what is left without neutral tails.
+    fn fires<'a>(&self, name: &Name, phrase: &'a str) -> Option<&'a str> {
+        entries(self.phrases).find_map(|entry| {
+            let before = before(phrase, entry)?;
+            self.scope
+                .allows(name, before)
+                .then(|| phrase.get(before.len()..).unwrap_or(phrase).trim_start())
+        })
     }
 }
 
@@ -130,8 +134,14 @@ impl Scope {
     }
 }
 
-/// What stands before `phrase` at the end of `text`, at a word border.
+/// What stands before a listed phrase at the end of `text`, at a word border.
+///
+/// A phrase that begins with `* ` takes one more word, whichever it is.
 fn before<'a>(text: &'a str, phrase: &str) -> Option<&'a str> {
+    if let Some(phrase) = phrase.strip_prefix("* ") {
+        let before = before(text, phrase).filter(|before| !before.is_empty())?;
+        return Some(before.rsplit_once(' ').map_or("", |(before, _)| before));
+    }
     let before = text.strip_suffix(phrase)?;
     if before.is_empty() {
         Some(before)
@@ -173,7 +183,8 @@ mod tests {
             let mut unbound = Vec::new();
             for rule in topic.rules {
                 for phrase in entries(rule.phrases) {
-                    assert_eq!(words(phrase).join(" "), phrase, "can never match a name");
+                    let named = phrase.strip_prefix("* ").unwrap_or(phrase);
+                    assert_eq!(words(named).join(" "), named, "can never match a name");
                     if matches!(rule.scope, Scope::Anywhere | Scope::Unless(_)) {
                         assert!(!unbound.contains(&phrase), "`{phrase}` is listed twice");
                         unbound.push(phrase);

@@ -18,22 +18,22 @@ pub(super) const TOPIC: Topic = Topic {
             scope: Scope::Anywhere,
             phrases: "\
                 now, timestamp, timestamps, ts, jetzt, ahora, maintenant, agora, adesso, today, epoch ms, \
-                epoch millis, epoch seconds, epoch secs, epoch nanos, epoch micros, epoch time, unix \
-                time, unixtime, unix epoch, unix ms, unix seconds, current time, current date, current \
-                datetime, system time, wall clock, wall time, server time, clock, time bucket, hour \
-                bucket, minute bucket, day bucket, current hour, current minute, receive time, received \
-                time, request time, create time, created time, creation time, update time, updated time, \
+                epoch millis, epoch seconds, epoch secs, epoch nanos, epoch micros, epoch time, unix time, \
+                unixtime, unix epoch, unix ms, unix seconds, current time, current date, current datetime, \
+                system time, wall clock, wall time, server time, clock, time bucket, hour bucket, \
+                minute bucket, day bucket, current hour, current minute, receive time, received time, \
+                request time, create time, created time, creation time, update time, updated time, \
                 modified time, created date, updated date, modified date, created on, updated on, \
                 modified on, sent on, last modified, last updated, last seen, time millis, time ms, \
                 nanotime, nano time, yyyymmdd, hhmm, hhmmss",
         },
         Rule {
             scope: Scope::Unless(BUSINESS),
-            phrases: "at",
+            phrases: "* at",
         },
         Rule {
             scope: Scope::Alone,
-            phrases: "time, datetime, date time, instant",
+            phrases: "at, time, datetime, date time, instant",
         },
     ],
     why: "is a time, and a time taken anew on each attempt gives each attempt another key, so nothing would be \

@@ -160,7 +160,7 @@ impl Parser {
             self.report(
                 span,
                 format!(
-                    "`{}` is not a placeholder here: they are written in angle brackets",
+                    "`{}` is written in braces, and placeholders are written in angle brackets",
                     visible(braces)
                 ),
                 format!("write `<{shown}>`"),
@@ -259,7 +259,7 @@ impl Kind {
                 format!(
                     "`{shown}` is in upper case, and literal text is lower case so that one key has one spelling"
                 ),
-                format!("write `{}`", run.to_ascii_lowercase()),
+                "write literal text in lower case; names of placeholders keep their case".to_owned(),
             ),
             Self::WhiteSpace => (
                 "white space cannot stand in a key".to_owned(),

@@ -37,16 +37,22 @@ fn complaint(inner: &str) -> (String, String) {
     } else if inner.contains('(') {
         (
             format!("`{shown}` is a call, and a key is made of values that are stored with the record"),
-            "compute the value before you enqueue, put it into the input and name that field".to_owned(),
+            "name a field of the input; a value that is made anew on each attempt has no place in a key"
+                .to_owned(),
         )
     } else if squeezed.len() != inner.len() {
         (
             "a placeholder is written without spaces".to_owned(),
             format!("write `<{}>`", visible(&squeezed)),
         )
+    } else if inner.contains("::") {
+        (
+            format!("`{shown}` is a path to an item, and a key is made of values"),
+            "name a parameter or a field of the input: `<invoice_id>`".to_owned(),
+        )
     } else if let Some((name, _)) = inner.split_once(':') {
         (
-            format!("`{shown}` holds a format or a path, and every value has exactly one form in a key"),
+            format!("`{shown}` holds a format, and every value has exactly one form in a key"),
             if is_identifier(name) {
                 format!("write `<{name}>`")
             } else {
