@@ -15,6 +15,8 @@ pub use serde_json;
 pub use contract::{Contract, Mechanism, Retention};
 #[cfg(feature = "testing")]
 pub use ledger::MemoryLedger;
+#[cfg(feature = "testing")]
+pub use ledger::conformance;
 pub use ledger::{Ledger, LedgerError, SharedLedger};
 pub use model::*;
 pub use policy::{OnUnknown, Policy, RetryPolicy};

@@ -3,6 +3,8 @@
 //! A ledger makes the answers of [`decide`](crate::decide::decide) durable and nothing else. It never knows a
 //! destination. Who decides *when* an attempt runs is the drive: for SQL ledgers the polling [`Worker`](crate::Worker).
 
+#[cfg(feature = "testing")]
+pub mod conformance;
 mod error;
 #[cfg(feature = "testing")]
 mod memory;

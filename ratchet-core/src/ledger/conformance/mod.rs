@@ -1,0 +1,1 @@
+//! What every ledger must do, as test cases that any ledger crate runs.

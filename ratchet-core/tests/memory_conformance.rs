@@ -1,0 +1,1 @@
+//! The in-memory ledger against the suite for all ledgers.
