@@ -29,6 +29,11 @@ pub enum LedgerError {
         /// The newest schema that this release knows.
         known: i64,
     },
+    /// The database does not hold the ledger's tables, or holds an older form of them.
+    #[error(
+        "the database does not hold this release's ledger tables: open the ledger on it once, or run the migration"
+    )]
+    NoSchema,
     /// The store holds something that no release could have written.
     #[error("the store is damaged: {what}; restore it from a backup or ask for help before going on")]
     Damaged {
