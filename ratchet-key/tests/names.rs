@@ -127,7 +127,7 @@ fn personal_data() {
             ("user.profile.name", "name"),
             ("firstName", "first_name"),
             ("payee.iban", "iban"),
-            ("client_ip", "ip"),
+            ("client_ip", "client_ip"),
             ("order.card_number", "card_number"),
             ("worker.ssn", "ssn"),
             ("mail.to", "to"),

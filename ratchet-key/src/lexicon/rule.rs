@@ -106,12 +106,13 @@ impl Topic {
 impl Rule {
     /// What fires on the name, of which `phrase` is what is left without neutral tails.
     fn fires<'a>(&self, name: &Name, phrase: &'a str) -> Option<&'a str> {
-        entries(self.phrases).find_map(|entry| {
+        let fired = entries(self.phrases).filter_map(|entry| {
             let before = before(phrase, entry)?;
-            self.scope
-                .allows(name, before)
-                .then(|| phrase.get(before.len()..).unwrap_or(phrase).trim_start())
-        })
+            let fired = phrase.get(before.len()..)?.trim_start();
+            self.scope.allows(name, before).then_some(fired)
+        });
+        // Of `secret` and `client secret` the longer one explains more.
+        fired.max_by_key(|fired| fired.len())
     }
 }
 
