@@ -229,3 +229,18 @@ fn decimal(value: u128, buffer: &mut [u8; MAX_DIGITS]) -> &str {
         .and_then(|digits| std::str::from_utf8(digits).ok())
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_huge_value_is_counted_and_not_kept() {
+        for value in ["a".repeat(1_000_000), "é".repeat(1_000_000)] {
+            let mut key = KeyWriter::new();
+            key.part().text(&value).unwrap();
+            assert!(key.bytes >= 1_000_000);
+            assert!(key.text.capacity() <= MAX_KEY_BYTES);
+        }
+    }
+}

@@ -104,6 +104,14 @@ fn findings_cover_exactly_the_place() {
 }
 
 #[test]
+fn findings_of_all_kinds_come_in_order_of_position() {
+    let places: Vec<_> = [(0, 2), (5, 6), (7, 9), (9, 12)]
+        .map(|place| (Code::R007, Some(place)))
+        .into();
+    assert_eq!(refused("::<a>C/<><b>"), places);
+}
+
+#[test]
 fn each_fault_has_its_own_words() {
     for (template, expected) in [
         ("a:<>", "this placeholder names nothing"),

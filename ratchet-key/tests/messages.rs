@@ -162,3 +162,39 @@ R007: `now()` is a call, and a key is made of values that are stored with the re
 help: name a field of the input; a value that is made anew on each attempt has no place in a key"
     );
 }
+
+#[test]
+fn the_whole_path_to_a_name_is_its_entity() {
+    assert!(
+        findings("a:<user.profile.name>").starts_with("R004: `name` in `<user.profile.name>` is personal")
+    );
+    assert_eq!(findings("a:<product.details.name>"), "");
+}
+
+#[test]
+fn a_picture_is_never_wider_than_a_template() {
+    let findings = Template::parse("<a>:<b>-<c>").unwrap_err();
+    for text in ["é".repeat(5000), String::new()] {
+        let mut finding = findings[0].clone();
+        finding.span.as_mut().unwrap().end = 9000;
+        let rendered = finding.render(&text);
+        assert!(
+            rendered
+                .lines()
+                .skip(2)
+                .take(2)
+                .all(|line| line.chars().count() <= 4 + 513),
+            "{rendered}"
+        );
+        finding.span.as_mut().unwrap().start = 8000;
+        let rendered = finding.render(&text);
+        assert!(
+            rendered
+                .lines()
+                .skip(2)
+                .take(2)
+                .all(|line| line.chars().count() <= 4 + 513),
+            "{rendered}"
+        );
+    }
+}

@@ -70,7 +70,7 @@ const KINDS: &[Kind] = &[
     },
     Kind {
         code: Code::R008,
-        names: &["Duration", "TimeDelta", "Span", "SignedDuration", "Value"],
+        names: &["Duration", "TimeDelta", "SignedDuration", "Value"],
         why: "has more than one text for one value",
         help: "use an integer or an id in its place",
     },
