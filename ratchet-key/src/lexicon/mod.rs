@@ -60,7 +60,7 @@ const TOPICS: [&Topic; 5] = [
 /// assert_eq!(judge_name(Some("customer"), "name").map(|found| found.code), Some(Code::R004));
 /// assert_eq!(judge_name(Some("product"), "name"), None);
 /// assert_eq!(judge_name(None, "retryCount").map(|found| found.word), Some("retry_count".to_owned()));
-/// assert_eq!(judge_name(None, "retry_policy_id"), None);
+/// assert_eq!(judge_name(None, "retry_queue_id"), None);
 /// ```
 #[must_use]
 pub fn judge_name(entity: Option<&str>, name: &str) -> Option<NameFinding> {
