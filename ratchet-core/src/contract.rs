@@ -50,16 +50,10 @@ pub enum Retention {
 
 impl Contract {
     /// No deduplication: what is assumed of a destination that nobody declared.
-    pub const NONE: Self = Self {
-        mechanism: Mechanism::None,
-        retention: Retention::Forever,
-    };
+    pub const NONE: Self = Self { mechanism: Mechanism::None, retention: Retention::Forever };
 
     /// The handler has no effect outside its named steps.
-    pub const STEPS: Self = Self {
-        mechanism: Mechanism::Steps,
-        retention: Retention::Forever,
-    };
+    pub const STEPS: Self = Self { mechanism: Mechanism::Steps, retention: Retention::Forever };
 
     /// The destination recognises a repeated request by the HTTP header `name`, for 24 hours unless
     /// [`remembers_for`](Self::remembers_for) or [`remembers_forever`](Self::remembers_forever) says otherwise.
@@ -67,7 +61,7 @@ impl Contract {
     pub const fn header(name: &'static str) -> Self {
         Self {
             mechanism: Mechanism::Header(Cow::Borrowed(name)),
-            retention: Retention::For(Duration::from_secs(24 * 3600)),
+            retention: Retention::For(Duration::from_hours(24)),
         }
     }
 
@@ -120,7 +114,7 @@ impl Contract {
 }
 
 fn margin(retention: Duration) -> Duration {
-    (retention / 10).min(Duration::from_secs(3600))
+    (retention / 10).min(Duration::from_hours(1))
 }
 
 #[cfg(test)]
@@ -135,10 +129,7 @@ mod tests {
         let day = Contract::header("Idempotency-Key").remembers_for(24 * HOUR);
         assert_eq!(day.window_end(sent), Some(sent.after(23 * HOUR)));
         let hour = Contract::header("Idempotency-Key").remembers_for(HOUR);
-        assert_eq!(
-            hour.window_end(sent),
-            Some(sent.after(Duration::from_secs(54 * 60)))
-        );
+        assert_eq!(hour.window_end(sent), Some(sent.after(Duration::from_secs(54 * 60))));
     }
 
     #[test]

@@ -2,23 +2,40 @@
 //!
 //! Most programs use the `ratchet` crate, which re-exports what they need from here.
 
+mod client;
+mod context;
 pub mod contract;
 pub mod decide;
+mod failure;
+mod key_part;
 pub mod ledger;
 pub mod model;
+pub mod operation;
 pub mod policy;
+#[doc(hidden)]
+pub mod private;
 pub mod random;
+mod registry;
+mod telemetry;
 pub mod time;
+mod worker;
 
 pub use serde_json;
 
+pub use client::{Client, Enqueue, ManageError};
+pub use context::{CancelReason, Context};
 pub use contract::{Contract, Mechanism, Retention};
+pub use failure::Failure;
+pub use key_part::KeyPart;
 #[cfg(feature = "testing")]
 pub use ledger::MemoryLedger;
 #[cfg(feature = "testing")]
 pub use ledger::conformance;
 pub use ledger::{Ledger, LedgerError, SharedLedger};
 pub use model::*;
+pub use operation::{EnqueueError, Enqueued, Input, NotAccepted, Operation, Request};
 pub use policy::{OnUnknown, Policy, RetryPolicy};
-pub use ratchet_key::{Key, KeyError};
+pub use ratchet_key::{Key, KeyError, PartWriter};
+pub use registry::{Registry, RegistryError};
 pub use time::{Clock, SystemClock, Timestamp};
+pub use worker::{Worker, WorkerBuilder, WorkerError};

@@ -36,13 +36,13 @@ pub struct RetryPolicy {
 
 impl RetryPolicy {
     /// Five executions, 30 seconds first, doubling up to 15 minutes, spread by 20 per cent, all within a day.
-    pub const STANDARD: Self = Self::doubling(5, Duration::from_secs(30), Duration::from_secs(15 * 60));
+    pub const STANDARD: Self = Self::doubling(5, Duration::from_secs(30), Duration::from_mins(15));
     /// Eight executions, 5 seconds first, doubling up to 5 minutes.
-    pub const AGGRESSIVE: Self = Self::doubling(8, Duration::from_secs(5), Duration::from_secs(5 * 60));
+    pub const AGGRESSIVE: Self = Self::doubling(8, Duration::from_secs(5), Duration::from_mins(5));
     /// Three executions, 2 minutes first, doubling up to 30 minutes.
-    pub const RELAXED: Self = Self::doubling(3, Duration::from_secs(120), Duration::from_secs(30 * 60));
+    pub const RELAXED: Self = Self::doubling(3, Duration::from_mins(2), Duration::from_mins(30));
     /// The longest wait between two attempts, whatever a policy or a destination asks for.
-    pub const LONGEST_DELAY: Duration = Duration::from_secs(24 * 3600);
+    pub const LONGEST_DELAY: Duration = Duration::from_hours(24);
 
     /// A policy that doubles its waits, spread by 20 per cent, with a horizon of a day.
     #[must_use]
@@ -53,7 +53,7 @@ impl RetryPolicy {
             growth_percent: 200,
             max_delay,
             jitter_percent: 20,
-            horizon: Duration::from_secs(24 * 3600),
+            horizon: Duration::from_hours(24),
         }
     }
 
@@ -103,10 +103,10 @@ impl Policy {
     /// Standard retries, attempts of 60 seconds at the most, park on unknown, 90 days of retention.
     pub const DEFAULT: Self = Self {
         retry: RetryPolicy::STANDARD,
-        timeout: Duration::from_secs(60),
+        timeout: Duration::from_mins(1),
         on_unknown: OnUnknown::Park,
         reconciles: false,
-        retention: Duration::from_secs(90 * 24 * 3600),
+        retention: Duration::from_hours(2160),
     };
 }
 
@@ -122,18 +122,13 @@ mod tests {
 
     #[test]
     fn standard_delays_double_up_to_the_cap() {
-        let delays: Vec<u64> = (1..=7)
-            .map(|n| RetryPolicy::STANDARD.delay_after(n).as_secs())
-            .collect();
+        let delays: Vec<u64> = (1..=7).map(|n| RetryPolicy::STANDARD.delay_after(n).as_secs()).collect();
         assert_eq!(delays, [30, 60, 120, 240, 480, 900, 900]);
     }
 
     #[test]
     fn a_policy_without_growth_ends_at_once() {
-        let flat = RetryPolicy {
-            growth_percent: 100,
-            ..RetryPolicy::STANDARD
-        };
+        let flat = RetryPolicy { growth_percent: 100, ..RetryPolicy::STANDARD };
         assert_eq!(flat.delay_after(u32::MAX), Duration::from_secs(30));
     }
 }

@@ -32,25 +32,18 @@ impl SystemRandom {
     /// A source that nobody can repeat.
     #[must_use]
     pub fn shared() -> SharedRandom {
-        Arc::new(Self {
-            generator: Mutex::new(fastrand::Rng::new()),
-        })
+        Arc::new(Self { generator: Mutex::new(fastrand::Rng::new()) })
     }
 
     /// A source that gives the same numbers for the same seed.
     #[must_use]
     pub fn seeded(seed: u64) -> SharedRandom {
-        Arc::new(Self {
-            generator: Mutex::new(fastrand::Rng::with_seed(seed)),
-        })
+        Arc::new(Self { generator: Mutex::new(fastrand::Rng::with_seed(seed)) })
     }
 }
 
 impl Random for SystemRandom {
     fn bits(&self) -> u64 {
-        self.generator
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .u64(..)
+        self.generator.lock().unwrap_or_else(PoisonError::into_inner).u64(..)
     }
 }

@@ -30,10 +30,7 @@ impl Timestamp {
     /// This point moved into the future; saturates at the end of time. Part milliseconds are dropped.
     #[must_use]
     pub fn after(self, span: Duration) -> Self {
-        Self(
-            self.0
-                .saturating_add(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)),
-        )
+        Self(self.0.saturating_add(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)))
     }
 
     /// How long it is from `earlier` to here; zero if `earlier` is later.
@@ -90,9 +87,7 @@ impl SystemClock {
     /// A clock whose monotonic time starts now.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            origin: Instant::now(),
-        }
+        Self { origin: Instant::now() }
     }
 
     /// The same, ready to be shared.
@@ -135,9 +130,7 @@ mod manual {
         /// A clock that reads `start`.
         #[must_use]
         pub fn at(start: Timestamp) -> Arc<Self> {
-            Arc::new(Self {
-                time: Mutex::new((start, Duration::ZERO)),
-            })
+            Arc::new(Self { time: Mutex::new((start, Duration::ZERO)) })
         }
 
         /// Moves both the wall clock and the monotonic clock forward.
@@ -172,10 +165,7 @@ mod tests {
 
     #[test]
     fn displays_rfc_3339() {
-        assert_eq!(
-            Timestamp::from_millis(1_795_968_000_000).to_string(),
-            "2026-11-29T16:00:00Z"
-        );
+        assert_eq!(Timestamp::from_millis(1_795_968_000_000).to_string(), "2026-11-29T16:00:00Z");
     }
 
     #[test]
@@ -187,9 +177,6 @@ mod tests {
 
     #[test]
     fn saturates_instead_of_wrapping() {
-        assert_eq!(
-            Timestamp::from_millis(5).after(Duration::MAX).as_millis(),
-            i64::MAX
-        );
+        assert_eq!(Timestamp::from_millis(5).after(Duration::MAX).as_millis(), i64::MAX);
     }
 }

@@ -30,10 +30,7 @@ pub(crate) fn check(value: &str) -> Result<(), PartError> {
 
 /// How many bytes the encoded form takes.
 pub(crate) fn encoded_len(value: &str) -> usize {
-    value
-        .bytes()
-        .map(|byte| if is_unreserved(byte) { 1 } else { 3 })
-        .sum()
+    value.bytes().map(|byte| if is_unreserved(byte) { 1 } else { 3 }).sum()
 }
 
 /// Appends the encoded form.

@@ -155,14 +155,8 @@ fn visible_char(char: char) -> char {
 
 /// Spaces up to the span, then at least one caret; columns are characters, as in the line above.
 fn push_carets(out: &mut String, template: &str, span: Span) {
-    let before = template
-        .char_indices()
-        .take_while(|(at, _)| *at < span.start)
-        .count();
-    let under = template
-        .char_indices()
-        .filter(|(at, _)| (span.start..span.end).contains(at))
-        .count();
+    let before = template.char_indices().take_while(|(at, _)| *at < span.start).count();
+    let under = template.char_indices().filter(|(at, _)| (span.start..span.end).contains(at)).count();
     let before = before.min(MAX_TEMPLATE_BYTES);
     let under = under.clamp(1, MAX_TEMPLATE_BYTES + 1 - before);
     out.extend(std::iter::repeat_n(' ', before));

@@ -111,21 +111,12 @@ impl Key {
 }
 
 fn within_limit(bytes: usize) -> Result<(), KeyError> {
-    if bytes > MAX_KEY_BYTES {
-        Err(KeyError::TooLong {
-            bytes,
-            limit: MAX_KEY_BYTES,
-        })
-    } else {
-        Ok(())
-    }
+    if bytes > MAX_KEY_BYTES { Err(KeyError::TooLong { bytes, limit: MAX_KEY_BYTES }) } else { Ok(()) }
 }
 
 fn is_step_name(step: &str) -> bool {
     (1..=MAX_STEP_BYTES).contains(&step.len())
-        && step
-            .bytes()
-            .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'-'))
+        && step.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'-'))
 }
 
 impl AsRef<str> for Key {

@@ -85,10 +85,7 @@ impl KeyWriter {
             return Err(failure);
         }
         if self.bytes > MAX_KEY_BYTES {
-            return Err(KeyError::TooLong {
-                bytes: self.bytes,
-                limit: MAX_KEY_BYTES,
-            });
+            return Err(KeyError::TooLong { bytes: self.bytes, limit: MAX_KEY_BYTES });
         }
         Key::rendered(self.text)
     }
@@ -110,10 +107,7 @@ impl KeyWriter {
 
     fn refuse(&mut self, reason: PartError) -> Result<(), KeyError> {
         self.open = false;
-        let failure = KeyError::Part {
-            position: self.parts.saturating_sub(1),
-            reason,
-        };
+        let failure = KeyError::Part { position: self.parts.saturating_sub(1), reason };
         self.failure.get_or_insert_with(|| failure.clone());
         Err(failure)
     }
@@ -224,10 +218,7 @@ fn decimal(value: u128, buffer: &mut [u8; MAX_DIGITS]) -> &str {
             break;
         }
     }
-    buffer
-        .get(MAX_DIGITS - used..)
-        .and_then(|digits| std::str::from_utf8(digits).ok())
-        .unwrap_or_default()
+    buffer.get(MAX_DIGITS - used..).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -5,10 +5,7 @@ use ratchet_key::{Code, MAX_PLACEHOLDERS, MAX_TEMPLATE_BYTES, Segment, Span, Tem
 /// Codes and spans of the findings of a template that must not parse.
 fn refused(template: &str) -> Vec<(Code, Option<(usize, usize)>)> {
     let findings = Template::parse(template).expect_err(template);
-    findings
-        .iter()
-        .map(|finding| (finding.code, finding.span.map(|span| (span.start, span.end))))
-        .collect()
+    findings.iter().map(|finding| (finding.code, finding.span.map(|span| (span.start, span.end)))).collect()
 }
 
 /// The message of the only finding.
@@ -24,32 +21,21 @@ fn segments_carry_their_bytes() {
     assert_eq!(
         template.segments(),
         [
-            Segment::Literal {
-                text: "invoice:".into(),
-                span: Span { start: 0, end: 8 }
-            },
+            Segment::Literal { text: "invoice:".into(), span: Span { start: 0, end: 8 } },
             Segment::Placeholder {
                 path: vec!["customer".into(), "id".into()],
                 span: Span { start: 8, end: 21 },
             },
-            Segment::Literal {
-                text: "/v1".into(),
-                span: Span { start: 21, end: 24 }
-            },
+            Segment::Literal { text: "/v1".into(), span: Span { start: 21, end: 24 } },
         ]
     );
 }
 
 #[test]
 fn the_whole_alphabet_parses() {
-    for template in [
-        "<a>",
-        "abcxyz_.-0189:<a>/<b>",
-        "<A1_>:<_b.C>",
-        "a<b>c:d<e>f",
-        "<a>-:<b>",
-        "<type>:<self>",
-    ] {
+    for template in
+        ["<a>", "abcxyz_.-0189:<a>/<b>", "<A1_>:<_b.C>", "a<b>c:d<e>f", "<a>-:<b>", "<type>:<self>"]
+    {
         assert!(Template::parse(template).is_ok(), "{template}");
     }
 }
@@ -95,19 +81,13 @@ fn findings_cover_exactly_the_place() {
         ("a:<r#type>", 2, 10),
         ("a:<_>", 2, 5),
     ] {
-        assert_eq!(
-            refused(template),
-            [(Code::R007, Some((start, end)))],
-            "{template:?}"
-        );
+        assert_eq!(refused(template), [(Code::R007, Some((start, end)))], "{template:?}");
     }
 }
 
 #[test]
 fn findings_of_all_kinds_come_in_order_of_position() {
-    let places: Vec<_> = [(0, 2), (5, 6), (7, 9), (9, 12)]
-        .map(|place| (Code::R007, Some(place)))
-        .into();
+    let places: Vec<_> = [(0, 2), (5, 6), (7, 9), (9, 12)].map(|place| (Code::R007, Some(place))).into();
     assert_eq!(refused("::<a>C/<><b>"), places);
 }
 
@@ -119,30 +99,15 @@ fn each_fault_has_its_own_words() {
         ("a:< id >", "a placeholder is written without spaces"),
         ("a:<id", "this placeholder is not closed"),
         ("a>:<id>", "this `>` closes nothing"),
-        (
-            "a:{id}:<b>",
-            "`{id}` is written in braces, and placeholders are written in angle brackets",
-        ),
+        ("a:{id}:<b>", "`{id}` is written in braces, and placeholders are written in angle brackets"),
         ("a}:<b>", "a brace has no meaning in a template"),
-        (
-            "a:<now()>",
-            "`now()` is a call, and a key is made of values that are stored with the record",
-        ),
-        (
-            "a:<id:>8>",
-            "`id:>8` holds a format, and every value has exactly one form in a key",
-        ),
-        (
-            "a:<Kind::A>",
-            "`Kind::A` is a path to an item, and a key is made of values",
-        ),
+        ("a:<now()>", "`now()` is a call, and a key is made of values that are stored with the record"),
+        ("a:<id:>8>", "`id:>8` holds a format, and every value has exactly one form in a key"),
+        ("a:<Kind::A>", "`Kind::A` is a path to an item, and a key is made of values"),
         ("a:<r#type>", "`r#type` holds a raw identifier"),
         ("a:<_>", "`_` names nothing"),
         ("a:<b._>", "`_` names nothing"),
-        (
-            "a:<0>",
-            "`0` is a position, or begins with a digit, and placeholders are names",
-        ),
+        ("a:<0>", "`0` is a position, or begins with a digit, and placeholders are names"),
         ("a:<b..c>", "`b..c` has a dot with no name beside it"),
         ("a:<b-c>", "`b-c` is not a name"),
         ("a:<ü>", "`ü` is not a name"),
@@ -171,8 +136,5 @@ fn templates_are_bounded() {
 
     let many = |count| vec!["<a>"; count].join(":");
     assert!(Template::parse(&many(MAX_PLACEHOLDERS)).is_ok());
-    assert_eq!(
-        refused(&many(MAX_PLACEHOLDERS + 1)),
-        [(Code::R007, Some((64, 67)))]
-    );
+    assert_eq!(refused(&many(MAX_PLACEHOLDERS + 1)), [(Code::R007, Some((64, 67)))]);
 }

@@ -178,23 +178,9 @@ fn a_picture_is_never_wider_than_a_template() {
         let mut finding = findings[0].clone();
         finding.span.as_mut().unwrap().end = 9000;
         let rendered = finding.render(&text);
-        assert!(
-            rendered
-                .lines()
-                .skip(2)
-                .take(2)
-                .all(|line| line.chars().count() <= 4 + 513),
-            "{rendered}"
-        );
+        assert!(rendered.lines().skip(2).take(2).all(|line| line.chars().count() <= 4 + 513), "{rendered}");
         finding.span.as_mut().unwrap().start = 8000;
         let rendered = finding.render(&text);
-        assert!(
-            rendered
-                .lines()
-                .skip(2)
-                .take(2)
-                .all(|line| line.chars().count() <= 4 + 513),
-            "{rendered}"
-        );
+        assert!(rendered.lines().skip(2).take(2).all(|line| line.chars().count() <= 4 + 513), "{rendered}");
     }
 }

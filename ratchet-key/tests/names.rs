@@ -4,9 +4,7 @@ use ratchet_key::{Code, judge_name, judge_type};
 
 /// Code and word for a name, written `entity.name` or `name`.
 fn judged(path: &str) -> Option<(Code, String)> {
-    let (entity, name) = path
-        .rsplit_once('.')
-        .map_or((None, path), |(entity, name)| (Some(entity), name));
+    let (entity, name) = path.rsplit_once('.').map_or((None, path), |(entity, name)| (Some(entity), name));
     judge_name(entity, name).map(|found| (found.code, found.word))
 }
 
@@ -205,18 +203,9 @@ fn types() {
         let found = judge_type(written).map(|found| (found.code, found.word));
         assert_eq!(found, Some((code, word.to_owned())), "{written}");
     }
-    for written in [
-        "u64",
-        "String",
-        "&str",
-        "&'static str",
-        "uuid::Uuid",
-        "NaiveDate",
-        "InvoiceId",
-        "bool",
-        "",
-        "<",
-    ] {
+    for written in
+        ["u64", "String", "&str", "&'static str", "uuid::Uuid", "NaiveDate", "InvoiceId", "bool", "", "<"]
+    {
         assert_eq!(judge_type(written), None, "{written}");
     }
 }

@@ -67,9 +67,7 @@ fn sound_value() -> impl Strategy<Value = String> {
         "(%3A|%2F|%25|:|/|a){1,3}",
         "\\PC{1,6}",
     ];
-    text.prop_filter("values that the writer refuses", |value| {
-        value.trim() == value && !value.is_empty()
-    })
+    text.prop_filter("values that the writer refuses", |value| value.trim() == value && !value.is_empty())
 }
 
 /// Text between two placeholders.

@@ -22,10 +22,7 @@ fn integers_have_one_form() {
     }
     let mut key = KeyWriter::new();
     key.part().unsigned(u128::MAX).unwrap();
-    assert_eq!(
-        key.finish().unwrap().as_str(),
-        "340282366920938463463374607431768211455"
-    );
+    assert_eq!(key.finish().unwrap().as_str(), "340282366920938463463374607431768211455");
 }
 
 #[test]
@@ -72,20 +69,8 @@ fn the_limit_counts_encoded_bytes_and_names_the_real_length() {
         key.finish()
     };
     assert_eq!(render(&"a".repeat(253)).unwrap().as_str().len(), MAX_KEY_BYTES);
-    assert_eq!(
-        render(&"a".repeat(254)),
-        Err(KeyError::TooLong {
-            bytes: 256,
-            limit: MAX_KEY_BYTES
-        })
-    );
-    assert_eq!(
-        render(&"ë".repeat(100)),
-        Err(KeyError::TooLong {
-            bytes: 602,
-            limit: MAX_KEY_BYTES
-        })
-    );
+    assert_eq!(render(&"a".repeat(254)), Err(KeyError::TooLong { bytes: 256, limit: MAX_KEY_BYTES }));
+    assert_eq!(render(&"ë".repeat(100)), Err(KeyError::TooLong { bytes: 602, limit: MAX_KEY_BYTES }));
 }
 
 #[test]
@@ -94,13 +79,7 @@ fn a_part_that_does_not_fit_leaves_no_gap_for_the_next() {
     key.part().text(&"a".repeat(300)).unwrap();
     key.literal(":");
     key.part().unsigned(1).unwrap();
-    assert_eq!(
-        key.finish(),
-        Err(KeyError::TooLong {
-            bytes: 302,
-            limit: MAX_KEY_BYTES
-        })
-    );
+    assert_eq!(key.finish(), Err(KeyError::TooLong { bytes: 302, limit: MAX_KEY_BYTES }));
 }
 
 #[test]
@@ -110,22 +89,10 @@ fn marks() {
     assert_eq!(marked(1, None).unwrap(), "invoice:inv_2048");
     assert_eq!(marked(2, None).unwrap(), "invoice:inv_2048#2");
     assert_eq!(marked(1, Some("charge")).unwrap(), "invoice:inv_2048!charge");
-    assert_eq!(
-        marked(u32::MAX, Some("a.b_c-9")).unwrap(),
-        "invoice:inv_2048#4294967295!a.b_c-9"
-    );
+    assert_eq!(marked(u32::MAX, Some("a.b_c-9")).unwrap(), "invoice:inv_2048#4294967295!a.b_c-9");
     assert_eq!(marked(0, None), Err(KeyError::BadGeneration));
     assert!(marked(1, Some(&"s".repeat(MAX_STEP_BYTES))).is_ok());
-    for step in [
-        "",
-        "Charge",
-        "a b",
-        "a:b",
-        "a!b",
-        "a#b",
-        "é",
-        &"s".repeat(MAX_STEP_BYTES + 1),
-    ] {
+    for step in ["", "Charge", "a b", "a:b", "a!b", "a#b", "é", &"s".repeat(MAX_STEP_BYTES + 1)] {
         assert_eq!(marked(1, Some(step)), Err(KeyError::BadStep), "{step:?}");
     }
 }
@@ -133,10 +100,7 @@ fn marks() {
 #[test]
 fn marks_are_put_on_once() {
     let key = Key::parse("a:1").unwrap();
-    for marked in [
-        key.with_marks(2, None).unwrap(),
-        key.with_marks(1, Some("s")).unwrap(),
-    ] {
+    for marked in [key.with_marks(2, None).unwrap(), key.with_marks(1, Some("s")).unwrap()] {
         assert_eq!(marked.with_marks(1, None), Err(KeyError::AlreadyMarked));
         assert_eq!(marked.with_marks(3, Some("t")), Err(KeyError::AlreadyMarked));
     }
@@ -146,13 +110,7 @@ fn marks_are_put_on_once() {
 fn marks_count_towards_the_limit() {
     let key = Key::parse(&"a".repeat(253)).unwrap();
     assert_eq!(key.with_marks(2, None).unwrap().as_str().len(), 255);
-    assert_eq!(
-        key.with_marks(10, None),
-        Err(KeyError::TooLong {
-            bytes: 256,
-            limit: 255
-        })
-    );
+    assert_eq!(key.with_marks(10, None), Err(KeyError::TooLong { bytes: 256, limit: 255 }));
 }
 
 #[test]
@@ -166,13 +124,7 @@ fn only_what_could_have_been_rendered_is_a_stored_key() {
     ] {
         assert_eq!(Key::parse(stored), Err(KeyError::Malformed), "{stored:?}");
     }
-    assert_eq!(
-        Key::parse(&"a".repeat(256)),
-        Err(KeyError::TooLong {
-            bytes: 256,
-            limit: 255
-        })
-    );
+    assert_eq!(Key::parse(&"a".repeat(256)), Err(KeyError::TooLong { bytes: 256, limit: 255 }));
 }
 
 #[test]
@@ -201,10 +153,7 @@ fn errors_say_what_why_and_what_to_do() {
              trim the value where it enters your system",
         ),
         (
-            KeyError::TooLong {
-                bytes: 300,
-                limit: 255,
-            },
+            KeyError::TooLong { bytes: 300, limit: 255 },
             "the key has 300 bytes and 255 are allowed, since destinations refuse or cut longer keys; use an id \
              in place of a long text",
         ),

@@ -30,27 +30,16 @@ fn render(vector: &Value) -> Result<Key, KeyError> {
             }
         }
     }
-    let generation = vector
-        .get("generation")
-        .map_or(1, |value| value.as_u64().unwrap());
+    let generation = vector.get("generation").map_or(1, |value| value.as_u64().unwrap());
     let step = vector.get("step").and_then(Value::as_str);
     key.finish()?.with_marks(u32::try_from(generation).unwrap(), step)
 }
 
 fn reason(error: &KeyError) -> &'static str {
     match error {
-        KeyError::Part {
-            reason: PartError::Empty,
-            ..
-        } => "empty",
-        KeyError::Part {
-            reason: PartError::ControlCharacter,
-            ..
-        } => "control_character",
-        KeyError::Part {
-            reason: PartError::SurroundingWhiteSpace,
-            ..
-        } => "surrounding_white_space",
+        KeyError::Part { reason: PartError::Empty, .. } => "empty",
+        KeyError::Part { reason: PartError::ControlCharacter, .. } => "control_character",
+        KeyError::Part { reason: PartError::SurroundingWhiteSpace, .. } => "surrounding_white_space",
         KeyError::TooLong { .. } => "too_long",
         KeyError::BadGeneration => "bad_generation",
         KeyError::BadStep => "bad_step",
@@ -80,13 +69,7 @@ fn refused_templates() {
         let text = vector["template"].as_str().unwrap();
         let findings = Template::parse(text).expect_err(text);
         assert_eq!(findings[0].code.as_str(), vector["code"], "{vector}");
-        let column = findings[0]
-            .span
-            .map(|span| text[..span.start].chars().count() + 1);
-        assert_eq!(
-            column.map(|column| column as u64),
-            vector["column"].as_u64(),
-            "{vector}"
-        );
+        let column = findings[0].span.map(|span| text[..span.start].chars().count() + 1);
+        assert_eq!(column.map(|column| column as u64), vector["column"].as_u64(), "{vector}");
     }
 }

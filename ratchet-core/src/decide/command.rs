@@ -270,12 +270,7 @@ impl std::fmt::Display for Difference {
 
 impl Decision {
     pub(super) fn new(record: Record, answer: Answer) -> Self {
-        Self {
-            record,
-            attempt: None,
-            audit: None,
-            answer,
-        }
+        Self { record, attempt: None, audit: None, answer }
     }
 
     pub(super) fn noting(mut self, attempt: AttemptNote) -> Self {
@@ -287,14 +282,6 @@ impl Decision {
 impl AttemptNote {
     pub(super) fn ended(token: Token, outcome: &Outcome, at: Timestamp, late: bool) -> Self {
         let cause: Option<Cause> = outcome.cause().cloned();
-        Self::Ended {
-            token,
-            end: AttemptEnd {
-                at,
-                outcome: outcome.kind(),
-                cause,
-                late,
-            },
-        }
+        Self::Ended { token, end: AttemptEnd { at, outcome: outcome.kind(), cause, late } }
     }
 }

@@ -35,11 +35,7 @@ pub(super) fn grant(
     leased.token = record.token.next();
     leased.state = State::Running;
     let until = now.after(duration.min(LONGEST_LEASE));
-    leased.lease = Some(Lease {
-        worker: worker.clone(),
-        until,
-        started_at: None,
-    });
+    leased.lease = Some(Lease { worker: worker.clone(), until, started_at: None });
     // A start that nobody used costs an attempt and no more where a repeated request is recognised.
     let started = start_if_safe && record.effect.contract.deduplicates();
     if started {
@@ -63,9 +59,7 @@ fn may_run_again(record: &Record, now: Timestamp) -> Result<(), Uncertainty> {
 
 fn unconfirmed(record: &Record) -> impl Iterator<Item = &Effect> {
     let steps = record.steps.values().map(|step| &step.effect);
-    std::iter::once(&record.effect)
-        .chain(steps)
-        .filter(|effect| effect.may_be_applied)
+    std::iter::once(&record.effect).chain(steps).filter(|effect| effect.may_be_applied)
 }
 
 fn mark_started(record: &mut Record, now: Timestamp) {
@@ -85,10 +79,7 @@ fn current(record: &Record, token: Token) -> Result<&Lease, Refusal> {
 }
 
 fn started(record: &Record, token: Token) -> Result<(), Refusal> {
-    current(record, token)?
-        .started_at
-        .map(|_| ())
-        .ok_or(Refusal::NotStarted)
+    current(record, token)?.started_at.map(|_| ()).ok_or(Refusal::NotStarted)
 }
 
 pub(super) fn start(record: &Record, token: Token, now: Timestamp) -> Result<Decision, Refusal> {
@@ -111,17 +102,8 @@ pub(super) fn renew(
 ) -> Result<Decision, Refusal> {
     let mut lease = current(record, token)?.clone();
     lease.until = now.after(duration.min(LONGEST_LEASE));
-    let answer = Answer::Renewed {
-        until: lease.until,
-        cancel_requested: record.cancel_requested,
-    };
-    Ok(Decision::new(
-        Record {
-            lease: Some(lease),
-            ..record.clone()
-        },
-        answer,
-    ))
+    let answer = Answer::Renewed { until: lease.until, cancel_requested: record.cancel_requested };
+    Ok(Decision::new(Record { lease: Some(lease), ..record.clone() }, answer))
 }
 
 pub(super) fn release(record: &Record, token: Token, now: Timestamp) -> Result<Decision, Refusal> {
@@ -133,11 +115,7 @@ pub(super) fn release(record: &Record, token: Token, now: Timestamp) -> Result<D
 
 /// The record after a lease under which nothing was started: it costs nothing.
 pub(super) fn unstarted(record: &Record, now: Timestamp) -> Record {
-    let mut free = Record {
-        lease: None,
-        state: State::Pending,
-        ..record.clone()
-    };
+    let mut free = Record { lease: None, state: State::Pending, ..record.clone() };
     if record.cancel_requested {
         super::resolve::stop(&mut free, now);
     }
@@ -207,10 +185,7 @@ pub(super) fn begin_step(
     started(record, token)?;
     if let Some(step) = record.steps.get(name) {
         if step.state == StepState::Done {
-            return Ok(Decision::new(
-                record.clone(),
-                Answer::StepDone(step.result.clone()),
-            ));
+            return Ok(Decision::new(record.clone(), Answer::StepDone(step.result.clone())));
         }
         if step.effect.may_be_applied {
             repeatable(&step.effect, record, now).map_err(Refusal::NotRepeatable)?;
@@ -243,9 +218,7 @@ pub(super) fn finish_step(
             step.effect.may_be_applied = false;
             step.result.clone_from(result);
         }
-        Outcome::Rejected {
-            after_lookup: true, ..
-        } => {
+        Outcome::Rejected { after_lookup: true, .. } => {
             step.state = StepState::NotApplied;
             step.effect.may_be_applied = false;
         }

@@ -19,7 +19,7 @@ use crate::model::Record;
 use crate::time::Timestamp;
 
 /// The longest lease there is: one that ends later than this from now is taken for a fault of a clock, and as over.
-pub const LONGEST_LEASE: std::time::Duration = std::time::Duration::from_secs(15 * 60);
+pub const LONGEST_LEASE: std::time::Duration = std::time::Duration::from_mins(15);
 
 /// When a decision is made, and the roll that spreads its retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,11 +61,9 @@ impl Jitter {
 /// changes nothing.
 pub fn decide(record: &Record, command: &Command, moment: Moment) -> Result<Decision, Refusal> {
     match command {
-        Command::Lease {
-            worker,
-            duration,
-            start_if_safe,
-        } => lease::grant(record, worker, *duration, *start_if_safe, moment),
+        Command::Lease { worker, duration, start_if_safe } => {
+            lease::grant(record, worker, *duration, *start_if_safe, moment)
+        }
         Command::Start { token } => lease::start(record, *token, moment.now),
         Command::Renew { token, duration } => lease::renew(record, *token, *duration, moment.now),
         Command::Release { token } => lease::release(record, *token, moment.now),
@@ -73,19 +71,15 @@ pub fn decide(record: &Record, command: &Command, moment: Moment) -> Result<Deci
         Command::Pin { token, step, request } => {
             lease::pin(record, *token, step.as_ref(), request, moment.now)
         }
-        Command::BeginStep {
-            token,
-            step,
-            contract,
-        } => lease::begin_step(record, *token, step, contract, moment.now),
+        Command::BeginStep { token, step, contract } => {
+            lease::begin_step(record, *token, step, contract, moment.now)
+        }
         Command::FinishStep { token, step, outcome } => lease::finish_step(record, *token, step, outcome),
         Command::Settle { token, outcome } => settle::settle(record, *token, outcome, moment),
         Command::Cancel { by, reason } => resolve::cancel(record, by, reason, moment.now),
         Command::Resolve { by, reason, verdict } => resolve::resolve(record, by, reason, verdict, moment.now),
-        Command::Replay {
-            by,
-            reason,
-            accept_risk,
-        } => resolve::replay(record, by, reason, *accept_risk, moment.now),
+        Command::Replay { by, reason, accept_risk } => {
+            resolve::replay(record, by, reason, *accept_risk, moment.now)
+        }
     }
 }

@@ -13,12 +13,7 @@ pub(super) fn cancel(record: &Record, by: &str, reason: &str, now: Timestamp) ->
             stop(&mut next, now);
             Answer::Now(next.state)
         }
-        State::Running
-            if record
-                .lease
-                .as_ref()
-                .is_none_or(|lease| lease.started_at.is_none()) =>
-        {
+        State::Running if record.lease.as_ref().is_none_or(|lease| lease.started_at.is_none()) => {
             // The lease is superseded, so that its holder cannot start any more.
             next.token = record.token.next();
             stop(&mut next, now);
@@ -77,10 +72,7 @@ fn confirm_not_applied(record: &mut Record) {
         }
         &mut step.effect
     });
-    for effect in std::iter::once(&mut record.effect)
-        .chain(steps)
-        .filter(|effect| effect.may_be_applied)
-    {
+    for effect in std::iter::once(&mut record.effect).chain(steps).filter(|effect| effect.may_be_applied) {
         effect.may_be_applied = false;
         effect.first_started_at = None;
         effect.pin = None;
@@ -112,15 +104,7 @@ pub(super) fn replay(
     }
     next.risk_accepted = accept_risk && record.may_be_applied();
     run_again(&mut next, now);
-    Ok(audited(
-        record,
-        next,
-        Answer::Now(State::Pending),
-        "replay",
-        by,
-        reason,
-        now,
-    ))
+    Ok(audited(record, next, Answer::Now(State::Pending), "replay", by, reason, now))
 }
 
 fn run_again(record: &mut Record, now: Timestamp) {
@@ -155,8 +139,5 @@ fn audited(
         from: before.state,
         to: after.state,
     };
-    Decision {
-        audit: Some(entry),
-        ..Decision::new(after, answer)
-    }
+    Decision { audit: Some(entry), ..Decision::new(after, answer) }
 }

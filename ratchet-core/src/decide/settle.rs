@@ -24,11 +24,7 @@ pub(super) fn settle(
     if !current {
         return Ok(late(record, token, outcome, moment.now));
     }
-    if record
-        .lease
-        .as_ref()
-        .is_none_or(|lease| lease.started_at.is_none())
-    {
+    if record.lease.as_ref().is_none_or(|lease| lease.started_at.is_none()) {
         return Err(Refusal::NotStarted);
     }
     let next = after(record, outcome, moment);
@@ -80,24 +76,18 @@ pub(super) fn expire(record: &Record, moment: Moment) -> Result<Decision, Refusa
 
 /// The record after an attempt that ended with `outcome`.
 fn after(record: &Record, outcome: &Outcome, moment: Moment) -> Record {
-    let mut next = Record {
-        lease: None,
-        risk_accepted: false,
-        ..record.clone()
-    };
+    let mut next = Record { lease: None, risk_accepted: false, ..record.clone() };
     next.cause = outcome.cause().cloned();
     match outcome {
         Outcome::Done { result, missing } => {
-            succeed(&mut next, result.as_ref(), missing.as_ref(), moment.now)
+            succeed(&mut next, result.as_ref(), missing.as_ref(), moment.now);
         }
-        Outcome::Rejected {
-            after_lookup: true, ..
-        } => {
+        Outcome::Rejected { after_lookup: true, .. } => {
             next.effect.may_be_applied = false;
             if next.may_be_applied() {
-                unknown(&mut next, None, moment)
+                unknown(&mut next, None, moment);
             } else {
-                finish(&mut next, State::Failed, moment.now)
+                finish(&mut next, State::Failed, moment.now);
             }
         }
         Outcome::Rejected { .. } if !record.may_be_applied() => finish(&mut next, State::Failed, moment.now),
@@ -124,11 +114,7 @@ fn mark_unconfirmed(record: &mut Record) -> bool {
     if *record.effect.contract.mechanism() != Mechanism::Steps {
         record.effect.may_be_applied = true;
     }
-    for step in record
-        .steps
-        .values_mut()
-        .filter(|step| step.state == StepState::Started)
-    {
+    for step in record.steps.values_mut().filter(|step| step.state == StepState::Started) {
         step.effect.may_be_applied = true;
     }
     record.may_be_applied()
@@ -196,20 +182,14 @@ fn gives_up(record: &Record, why: Uncertainty) -> bool {
 }
 
 fn why_not_again(record: &Record, at: Timestamp) -> Option<Uncertainty> {
-    if record
-        .cause
-        .as_ref()
-        .is_some_and(|cause| cause.kind() == CauseKind::RequestChanged)
-    {
+    if record.cause.as_ref().is_some_and(|cause| cause.kind() == CauseKind::RequestChanged) {
         return Some(Uncertainty::RequestChanged);
     }
     if record.cancel_requested {
         return Some(Uncertainty::Cancelled);
     }
     let steps = record.steps.values().map(|step| &step.effect);
-    let unconfirmed = std::iter::once(&record.effect)
-        .chain(steps)
-        .filter(|effect| effect.may_be_applied);
+    let unconfirmed = std::iter::once(&record.effect).chain(steps).filter(|effect| effect.may_be_applied);
     for effect in unconfirmed {
         if let Err(why) = repeatable(effect, record, at) {
             return Some(why);
@@ -226,10 +206,7 @@ pub(super) fn repeatable(effect: &Effect, record: &Record, at: Timestamp) -> Res
     let sent = effect.first_sent_at();
     let duplicates_allowed = record.policy.on_unknown == OnUnknown::MayDuplicate && !record.policy.reconciles;
     if !duplicates_allowed {
-        match sent.map_or_else(
-            || effect.contract.window_end(at),
-            |sent| effect.contract.window_end(sent),
-        ) {
+        match sent.map_or_else(|| effect.contract.window_end(at), |sent| effect.contract.window_end(sent)) {
             None => return Err(Uncertainty::NoDeduplication),
             Some(end) if at >= end => return Err(Uncertainty::WindowOver),
             Some(_) => {}
@@ -256,8 +233,6 @@ fn next_attempt(record: &Record, retry_after: Option<Duration>, moment: Moment) 
     let base = policy.delay_after(record.spent);
     let spread = base * policy.jitter_percent.min(100) / 100;
     let own = (base.saturating_sub(spread)) + spread * 2 * moment.jitter.per_mille() / 1000;
-    let wait = own
-        .max(retry_after.unwrap_or_default())
-        .min(RetryPolicy::LONGEST_DELAY);
+    let wait = own.max(retry_after.unwrap_or_default()).min(RetryPolicy::LONGEST_DELAY);
     moment.now.after(wait)
 }

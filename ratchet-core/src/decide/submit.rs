@@ -64,10 +64,7 @@ fn compare(stored: &Stored, submission: &Submission) -> Submitted {
         return Submitted::Conflict(Conflict::OtherInput);
     }
     match stored {
-        Stored::Tombstone(rest) => Submitted::Expired {
-            ended_on: rest.ended_at,
-            state: rest.state,
-        },
+        Stored::Tombstone(rest) => Submitted::Expired { ended_on: rest.ended_at, state: rest.state },
         Stored::Record(record) => Submitted::Existing {
             id: record.id.clone(),
             state: record.state,
@@ -114,10 +111,7 @@ fn insert(id: RecordId, submission: &Submission, before: State, now: Timestamp) 
         reconcile_at: None,
         settled_at: None,
     };
-    SubmitDecision::Insert {
-        record: Box::new(record),
-        audit,
-    }
+    SubmitDecision::Insert { record: Box::new(record), audit }
 }
 
 impl Stored {

@@ -57,12 +57,7 @@ impl MemoryLedger {
     /// An empty ledger with a clock and a source of randomness of the caller's.
     #[must_use]
     pub fn with(clock: SharedClock, random: SharedRandom) -> Arc<Self> {
-        Arc::new(Self {
-            rows: Mutex::default(),
-            clock,
-            random,
-            wakeups: watch::Sender::new(0),
-        })
+        Arc::new(Self { rows: Mutex::default(), clock, random, wakeups: watch::Sender::new(0) })
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
@@ -70,10 +65,7 @@ impl MemoryLedger {
     }
 
     fn moment(&self) -> Moment {
-        Moment {
-            now: self.clock.now(),
-            jitter: self.random.jitter(),
-        }
+        Moment { now: self.clock.now(), jitter: self.random.jitter() }
     }
 
     fn wake(&self) {
@@ -86,15 +78,8 @@ impl Rows {
         let same_key = |(other, _): &(&RecordId, &Row)| {
             other.namespace == id.namespace && other.operation == id.operation && other.key == id.key
         };
-        let first = RecordId {
-            generation: crate::Generation::FIRST,
-            ..id.clone()
-        };
-        self.by_id
-            .range(first..)
-            .take_while(same_key)
-            .last()
-            .map(|(_, row)| &row.stored)
+        let first = RecordId { generation: crate::Generation::FIRST, ..id.clone() };
+        self.by_id.range(first..).take_while(same_key).last().map(|(_, row)| &row.stored)
     }
 
     fn submit(&mut self, submission: &Submission, now: Timestamp) -> Submitted {
@@ -120,12 +105,7 @@ impl Rows {
         let Stored::Record(record) = &row.stored else {
             return Err(Refusal::NoRecord);
         };
-        let Decision {
-            record,
-            attempt,
-            audit,
-            answer,
-        } = decide(record, command, moment)?;
+        let Decision { record, attempt, audit, answer } = decide(record, command, moment)?;
         row.stored = Stored::Record(Box::new(record));
         row.audit.extend(audit);
         if let Some(note) = attempt {
@@ -135,20 +115,14 @@ impl Rows {
     }
 
     fn records(&self) -> impl Iterator<Item = &Record> {
-        self.order
-            .values()
-            .filter_map(|id| match &self.by_id.get(id)?.stored {
-                Stored::Record(record) => Some(&**record),
-                Stored::Tombstone(_) => None,
-            })
+        self.order.values().filter_map(|id| match &self.by_id.get(id)?.stored {
+            Stored::Record(record) => Some(&**record),
+            Stored::Tombstone(_) => None,
+        })
     }
 
     fn ids_where(&self, limit: usize, accepts: impl Fn(&Record) -> bool) -> Vec<RecordId> {
-        self.records()
-            .filter(|record| accepts(record))
-            .take(limit)
-            .map(|record| record.id.clone())
-            .collect()
+        self.records().filter(|record| accepts(record)).take(limit).map(|record| record.id.clone()).collect()
     }
 }
 
@@ -198,10 +172,7 @@ impl Ledger for MemoryLedger {
             let now = self.clock.now();
             let answers = {
                 let mut rows = self.rows();
-                submissions
-                    .iter()
-                    .map(|submission| rows.submit(submission, now))
-                    .collect()
+                submissions.iter().map(|submission| rows.submit(submission, now)).collect()
             };
             self.wake();
             Ok(answers)
@@ -218,11 +189,8 @@ impl Ledger for MemoryLedger {
                 .filter(|record| is_served(record, &claim.namespace, &claim.served))
                 .collect();
             due.sort_by_key(|record| (std::cmp::Reverse(record.priority), record.ready_at));
-            let due: Vec<RecordId> = due
-                .into_iter()
-                .take(claim.limit)
-                .map(|record| record.id.clone())
-                .collect();
+            let due: Vec<RecordId> =
+                due.into_iter().take(claim.limit).map(|record| record.id.clone()).collect();
             let command = Command::Lease {
                 worker: claim.worker,
                 duration: claim.lease,
@@ -231,13 +199,8 @@ impl Ledger for MemoryLedger {
             let mut leased = Vec::with_capacity(due.len());
             for id in due {
                 let answer = rows.apply(&id, &command, self.moment());
-                if let (
-                    Ok(Answer::Leased),
-                    Some(Row {
-                        stored: Stored::Record(record),
-                        ..
-                    }),
-                ) = (answer, rows.by_id.get(&id))
+                if let (Ok(Answer::Leased), Some(Row { stored: Stored::Record(record), .. })) =
+                    (answer, rows.by_id.get(&id))
                 {
                     leased.push((**record).clone());
                 }
@@ -250,10 +213,7 @@ impl Ledger for MemoryLedger {
         Box::pin(async move {
             let answers = {
                 let mut rows = self.rows();
-                orders
-                    .iter()
-                    .map(|order| rows.apply(&order.id, &order.command, self.moment()))
-                    .collect()
+                orders.iter().map(|order| rows.apply(&order.id, &order.command, self.moment())).collect()
             };
             self.wake();
             Ok(answers)
@@ -265,10 +225,8 @@ impl Ledger for MemoryLedger {
             let mut rows = self.rows();
             let now = self.clock.now();
             let over = rows.ids_where(limit, |record| is_expired(record, now));
-            let decided = over
-                .iter()
-                .filter(|id| rows.apply(id, &Command::Expire, self.moment()).is_ok())
-                .count();
+            let decided =
+                over.iter().filter(|id| rows.apply(id, &Command::Expire, self.moment()).is_ok()).count();
             Ok(decided)
         })
     }
@@ -298,18 +256,11 @@ impl Ledger for MemoryLedger {
             let mut page = Page::default();
             let after = filter.after.unwrap_or(Cursor(0));
             for (place, id) in rows.order.range(Cursor(after.0 + 1)..) {
-                let Some(Row {
-                    stored: Stored::Record(record),
-                    ..
-                }) = rows.by_id.get(id)
-                else {
+                let Some(Row { stored: Stored::Record(record), .. }) = rows.by_id.get(id) else {
                     continue;
                 };
                 let wanted = record.id.namespace == filter.namespace
-                    && filter
-                        .operation
-                        .as_ref()
-                        .is_none_or(|operation| *operation == record.id.operation)
+                    && filter.operation.as_ref().is_none_or(|operation| *operation == record.id.operation)
                     && filter.state.is_none_or(|state| state == record.state);
                 if !wanted {
                     continue;
@@ -325,25 +276,15 @@ impl Ledger for MemoryLedger {
     }
 
     fn attempts(&self, id: RecordId) -> LedgerFuture<'_, Vec<Attempt>> {
-        Box::pin(async move {
-            Ok(self
-                .rows()
-                .by_id
-                .get(&id)
-                .map(|row| row.attempts.clone())
-                .unwrap_or_default())
-        })
+        Box::pin(
+            async move { Ok(self.rows().by_id.get(&id).map(|row| row.attempts.clone()).unwrap_or_default()) },
+        )
     }
 
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>> {
-        Box::pin(async move {
-            Ok(self
-                .rows()
-                .by_id
-                .get(&id)
-                .map(|row| row.audit.clone())
-                .unwrap_or_default())
-        })
+        Box::pin(
+            async move { Ok(self.rows().by_id.get(&id).map(|row| row.audit.clone()).unwrap_or_default()) },
+        )
     }
 
     fn declare(&self, templates: Vec<TemplateDeclaration>) -> LedgerFuture<'_, ()> {
@@ -364,35 +305,29 @@ impl Ledger for MemoryLedger {
             let rows = self.rows();
             let now = self.clock.now();
             let mut counts: BTreeMap<Served, u64> = BTreeMap::new();
-            for record in rows
-                .records()
-                .filter(|record| record.state == State::Pending && record.ready_at <= now)
+            for record in
+                rows.records().filter(|record| record.state == State::Pending && record.ready_at <= now)
             {
                 if record.id.namespace == namespace && !is_served(record, &namespace, &served) {
-                    let wanted = Served {
-                        operation: record.id.operation.clone(),
-                        version: record.version.clone(),
-                    };
+                    let wanted =
+                        Served { operation: record.id.operation.clone(), version: record.version.clone() };
                     *counts.entry(wanted).or_default() += 1;
                 }
             }
-            Ok(counts
-                .into_iter()
-                .map(|(wanted, records)| Unserved { wanted, records })
-                .collect())
+            Ok(counts.into_iter().map(|(wanted, records)| Unserved { wanted, records }).collect())
         })
     }
 
     fn next_due(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Option<Timestamp>> {
         Box::pin(async move {
             let rows = self.rows();
-            let due = rows
-                .records()
-                .filter(|record| is_served(record, &namespace, &served))
-                .filter_map(|record| match (&record.state, &record.lease) {
-                    (State::Pending, _) => Some(record.ready_at),
-                    (State::Running, Some(lease)) => Some(lease.until),
-                    _ => None,
+            let due =
+                rows.records().filter(|record| is_served(record, &namespace, &served)).filter_map(|record| {
+                    match (&record.state, &record.lease) {
+                        (State::Pending, _) => Some(record.ready_at),
+                        (State::Running, Some(lease)) => Some(lease.until),
+                        _ => None,
+                    }
                 });
             Ok(due.min())
         })

@@ -105,21 +105,13 @@ impl Capabilities {
     /// What a ledger in a database can do.
     #[must_use]
     pub const fn of_database() -> Self {
-        Self {
-            durable: true,
-            transactional_submit: true,
-            per_record_retention: true,
-        }
+        Self { durable: true, transactional_submit: true, per_record_retention: true }
     }
 
     /// What a ledger in memory can do.
     #[must_use]
     pub const fn of_memory() -> Self {
-        Self {
-            durable: false,
-            transactional_submit: false,
-            per_record_retention: true,
-        }
+        Self { durable: false, transactional_submit: false, per_record_retention: true }
     }
 }
 

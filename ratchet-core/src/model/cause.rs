@@ -59,10 +59,7 @@ impl Cause {
     /// A cause with a line for people, which is cut to one line of at most 500 bytes.
     #[must_use]
     pub fn new(kind: CauseKind, detail: impl fmt::Display) -> Self {
-        Self {
-            kind,
-            detail: one_line(&detail.to_string()),
-        }
+        Self { kind, detail: one_line(&detail.to_string()) }
     }
 
     /// What kind of cause it is.
@@ -80,10 +77,7 @@ impl Cause {
 
 fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len().min(Cause::LONGEST_DETAIL));
-    for word in text
-        .split(|c: char| c.is_control() || c.is_whitespace())
-        .filter(|word| !word.is_empty())
-    {
+    for word in text.split(|c: char| c.is_control() || c.is_whitespace()).filter(|word| !word.is_empty()) {
         if !line.is_empty() {
             line.push(' ');
         }
@@ -134,11 +128,7 @@ impl fmt::Display for CauseKind {
 
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.detail.is_empty() {
-            self.kind.fmt(f)
-        } else {
-            write!(f, "{}: {}", self.kind, self.detail)
-        }
+        if self.detail.is_empty() { self.kind.fmt(f) } else { write!(f, "{}: {}", self.kind, self.detail) }
     }
 }
 
@@ -148,10 +138,7 @@ mod tests {
 
     #[test]
     fn a_detail_is_one_bounded_line() {
-        assert_eq!(
-            Cause::new(CauseKind::Error, " two\r\n lines\u{7} ").detail(),
-            "two lines"
-        );
+        assert_eq!(Cause::new(CauseKind::Error, " two\r\n lines\u{7} ").detail(), "two lines");
         let long = Cause::new(CauseKind::Error, "ä".repeat(400));
         assert!(long.detail().len() <= Cause::LONGEST_DETAIL);
         assert!(long.detail().ends_with("ä…"));

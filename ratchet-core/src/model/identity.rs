@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use ratchet_key::Key;
+use ratchet_key::{Key, KeyError, MAX_KEY_BYTES};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::name::{Namespace, OperationName};
+use super::name::{Namespace, OperationName, StepName};
 
 /// Which legitimate action under one key this is; the first one is 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -60,21 +60,14 @@ impl RecordId {
     /// The same key and the generation that follows.
     #[must_use]
     pub fn next_generation(&self) -> Self {
-        Self {
-            generation: self.generation.next(),
-            ..self.clone()
-        }
+        Self { generation: self.generation.next(), ..self.clone() }
     }
 
     /// A short digest for logs, spans and metrics, which never hold the key itself.
     #[must_use]
     pub fn digest(&self) -> KeyDigest {
         let mut hash = Sha256::new();
-        for part in [
-            self.namespace.as_str(),
-            self.operation.as_str(),
-            self.key.as_str(),
-        ] {
+        for part in [self.namespace.as_str(), self.operation.as_str(), self.key.as_str()] {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part.as_bytes());
         }
@@ -94,5 +87,59 @@ pub struct KeyDigest(u64);
 impl fmt::Display for KeyDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
+    }
+}
+
+/// How the identity is written for a destination: recipe 1 is the key itself with its marks.
+pub const WIRE_KEY_RECIPE: u16 = 1;
+
+impl RecordId {
+    /// The identity as one text: the key, `#` and the generation if it is not the first, `!` and the step if there is
+    /// one, `@` and the namespace if it is not the default one. No two identities of one operation give one text,
+    /// since none of the marks can stand in a key.
+    ///
+    /// # Errors
+    /// If it is longer than [`ratchet_key::MAX_KEY_BYTES`].
+    pub fn wire_key(&self, step: Option<&StepName>) -> Result<String, KeyError> {
+        let mut text = self.key.with_marks(self.generation.get(), step.map(StepName::as_str))?.to_string();
+        if self.namespace != Namespace::DEFAULT {
+            text.push('@');
+            text.push_str(self.namespace.as_str());
+        }
+        if text.len() > MAX_KEY_BYTES {
+            return Err(KeyError::TooLong { bytes: text.len(), limit: MAX_KEY_BYTES });
+        }
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wire_key_shows_what_differs_from_the_usual() {
+        let mut id = RecordId {
+            namespace: Namespace::DEFAULT,
+            operation: OperationName::from_static("collect_invoice"),
+            key: Key::parse("invoice:inv_2048:collect:v1").unwrap(),
+            generation: Generation::FIRST,
+        };
+        assert_eq!(id.wire_key(None).unwrap(), "invoice:inv_2048:collect:v1");
+        id.generation = id.generation.next();
+        id.namespace = Namespace::from_static("staging");
+        let step = StepName::from_static("charge");
+        assert_eq!(id.wire_key(Some(&step)).unwrap(), "invoice:inv_2048:collect:v1#2!charge@staging");
+    }
+
+    #[test]
+    fn the_marks_count_towards_the_limit() {
+        let id = RecordId {
+            namespace: Namespace::from_static("staging"),
+            operation: OperationName::from_static("collect_invoice"),
+            key: Key::parse(&"x".repeat(250)).unwrap(),
+            generation: Generation::FIRST,
+        };
+        assert_eq!(id.wire_key(None), Err(KeyError::TooLong { bytes: 258, limit: 255 }));
     }
 }

@@ -11,7 +11,7 @@ mod submission;
 
 pub use attempt::{Attempt, AttemptEnd, AuditEntry};
 pub use cause::{Cause, CauseKind};
-pub use identity::{Generation, KeyDigest, RecordId};
+pub use identity::{Generation, KeyDigest, RecordId, WIRE_KEY_RECIPE};
 pub use name::{NameError, Namespace, OperationName, StepName, Version, WorkerId};
 pub use outcome::{Outcome, OutcomeKind};
 pub use payload::{Fingerprint, Payload, PayloadError};

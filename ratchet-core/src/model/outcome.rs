@@ -59,19 +59,13 @@ impl Outcome {
     /// The effect happened and left nothing to tell.
     #[must_use]
     pub const fn done(result: Payload) -> Self {
-        Self::Done {
-            result: Some(result),
-            missing: None,
-        }
+        Self::Done { result: Some(result), missing: None }
     }
 
     /// Nobody knows, for this reason.
     #[must_use]
     pub const fn unknown(cause: Cause) -> Self {
-        Self::Unknown {
-            cause,
-            retry_after: None,
-        }
+        Self::Unknown { cause, retry_after: None }
     }
 
     /// Which of the four it is.

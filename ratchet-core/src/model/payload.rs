@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 /// The largest integer that every JSON implementation reads back unchanged: 2^53 − 1.
 const LARGEST_INTEGER: u64 = (1 << 53) - 1;
 
-/// Deeper nesting than this is refused; serde_json reads back 127 levels.
+/// Deeper nesting than this is refused; `serde_json` reads back 127 levels.
 const DEEPEST: usize = 64;
 
 /// A JSON document in canonical form: sorted names, no white space, numbers as doubles print.
@@ -75,10 +75,7 @@ impl Payload {
     /// # Errors
     /// If the value is no JSON, too large, too deep, or has an integer beyond ±(2^53−1).
     pub fn encode<T: Serialize + ?Sized>(value: &T, limit: usize) -> Result<Self, PayloadError> {
-        Self::from_value(
-            &serde_json::to_value(value).map_err(|_| PayloadError::NotJson)?,
-            limit,
-        )
+        Self::from_value(&serde_json::to_value(value).map_err(|_| PayloadError::NotJson)?, limit)
     }
 
     /// The same for a document that is already at hand.
@@ -89,10 +86,7 @@ impl Payload {
         check(value, DEEPEST)?;
         let text = serde_json_canonicalizer::to_string(value).map_err(|_| PayloadError::NotJson)?;
         if text.len() > limit {
-            return Err(PayloadError::TooLarge {
-                bytes: text.len(),
-                limit,
-            });
+            return Err(PayloadError::TooLarge { bytes: text.len(), limit });
         }
         Ok(Self(text.into()))
     }
@@ -126,11 +120,7 @@ impl Payload {
 
 impl PayloadError {
     pub(crate) fn mismatch<T>(error: &serde_json::Error) -> Self {
-        Self::Mismatch {
-            expected: std::any::type_name::<T>(),
-            line: error.line(),
-            column: error.column(),
-        }
+        Self::Mismatch { expected: std::any::type_name::<T>(), line: error.line(), column: error.column() }
     }
 }
 

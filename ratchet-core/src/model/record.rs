@@ -84,10 +84,7 @@ impl Record {
     #[must_use]
     pub fn is_purgeable(&self, now: Timestamp) -> bool {
         let ended = self.state.is_settled() && self.state != State::Uncertain;
-        ended
-            && self
-                .settled_at
-                .is_some_and(|at| at.after(self.policy.retention) <= now)
+        ended && self.settled_at.is_some_and(|at| at.after(self.policy.retention) <= now)
     }
 }
 
@@ -135,10 +132,7 @@ impl State {
     /// Whether it is certain what happened, so that a new generation may follow.
     #[must_use]
     pub const fn is_definite(self) -> bool {
-        matches!(
-            self,
-            Self::Succeeded | Self::Failed | Self::Exhausted | Self::Cancelled
-        )
+        matches!(self, Self::Succeeded | Self::Failed | Self::Exhausted | Self::Cancelled)
     }
 
     /// The name that logs, metrics and ledgers use.
@@ -236,21 +230,13 @@ impl Effect {
     /// An effect that nobody started.
     #[must_use]
     pub const fn new(contract: Contract) -> Self {
-        Self {
-            contract,
-            may_be_applied: false,
-            first_started_at: None,
-            pin: None,
-        }
+        Self { contract, may_be_applied: false, first_started_at: None, pin: None }
     }
 
     /// The earliest point at which the destination may have seen its identity.
     #[must_use]
     pub fn first_sent_at(&self) -> Option<Timestamp> {
-        self.pin
-            .as_ref()
-            .map(|pin| pin.first_at)
-            .or(self.first_started_at)
+        self.pin.as_ref().map(|pin| pin.first_at).or(self.first_started_at)
     }
 }
 

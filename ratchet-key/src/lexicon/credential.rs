@@ -25,31 +25,13 @@ pub(super) const TOPIC: Topic = Topic {
                 mnemonic, seed phrase, recovery code, backup code, encrypted password, password salt, \
                 mot de passe, contrasena, senha, passwort, kennwort",
         },
-        Rule {
-            scope: Scope::Unless(HARMLESS_TOKENS),
-            phrases: "token",
-        },
-        Rule {
-            scope: Scope::Unless("expired, nonexpired"),
-            phrases: "credential, credentials",
-        },
+        Rule { scope: Scope::Unless(HARMLESS_TOKENS), phrases: "token" },
+        Rule { scope: Scope::Unless("expired, nonexpired"), phrases: "credential, credentials" },
         // A payment has an authorization too; the secret one is a header.
-        Rule {
-            scope: Scope::Alone,
-            phrases: "authorization, pin",
-        },
-        Rule {
-            scope: Scope::Of("header, headers, proxy"),
-            phrases: "authorization",
-        },
-        Rule {
-            scope: Scope::OfPerson,
-            phrases: "salt, tokens",
-        },
-        Rule {
-            scope: Scope::Of(ACCOUNTS),
-            phrases: "pin, pin code",
-        },
+        Rule { scope: Scope::Alone, phrases: "authorization, pin" },
+        Rule { scope: Scope::Of("header, headers, proxy"), phrases: "authorization" },
+        Rule { scope: Scope::OfPerson, phrases: "salt, tokens" },
+        Rule { scope: Scope::Of(ACCOUNTS), phrases: "pin, pin code" },
     ],
     why: "is a credential, and keys are copied into logs, error reports and the records of the destination, where \
           anyone who reads them could use it",

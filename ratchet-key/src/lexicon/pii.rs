@@ -39,19 +39,10 @@ pub(super) const TOPIC: Topic = Topic {
                 card exp month, card exp year, account number, acct no, bank account, routing number, \
                 diagnosis, blood type, blood group, medical record number, health insurance number",
         },
-        Rule {
-            scope: Scope::Unless(GAMES),
-            phrases: "card number",
-        },
+        Rule { scope: Scope::Unless(GAMES), phrases: "card number" },
         // Two readings, a card number and a tax number, both of a person.
-        Rule {
-            scope: Scope::Alone,
-            phrases: "pan",
-        },
-        Rule {
-            scope: Scope::Of("account"),
-            phrases: "handle",
-        },
+        Rule { scope: Scope::Alone, phrases: "pan" },
+        Rule { scope: Scope::Of("account"), phrases: "handle" },
         Rule {
             scope: Scope::OfPerson,
             phrases: "\

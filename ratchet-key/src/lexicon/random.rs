@@ -15,10 +15,7 @@ pub(super) const TOPIC: Topic = Topic {
                 fresh id, fresh uuid, correlation id, trace id, span id, nanoid",
         },
         // An `order_uuid` is a stored id; a bare `uuid` most often is not.
-        Rule {
-            scope: Scope::Alone,
-            phrases: "uuid, guid, ulid",
-        },
+        Rule { scope: Scope::Alone, phrases: "uuid, guid, ulid" },
     ],
     why: "is a random value, so every attempt that draws it anew would carry another key and nothing would be \
           deduplicated",

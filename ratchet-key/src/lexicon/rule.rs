@@ -55,25 +55,17 @@ pub(super) struct Topic {
 
 impl Name {
     pub(super) fn new(entity: Option<&str>, name: &str) -> Self {
-        Self {
-            phrase: words(name).join(" "),
-            entity: entity.map(words).unwrap_or_default().join(" "),
-        }
+        Self { phrase: words(name).join(" "), entity: entity.map(words).unwrap_or_default().join(" ") }
     }
 
     /// Entity and name as one name, if all words of the name are `neutral`.
     fn merged_if(&self, neutral: impl Fn(&str) -> bool) -> Option<Self> {
-        (!self.entity.is_empty() && self.phrase.split(' ').all(neutral)).then(|| Self {
-            phrase: format!("{} {}", self.entity, self.phrase),
-            entity: String::new(),
-        })
+        (!self.entity.is_empty() && self.phrase.split(' ').all(neutral))
+            .then(|| Self { phrase: format!("{} {}", self.entity, self.phrase), entity: String::new() })
     }
 
     fn holds(&self, word: &str) -> bool {
-        self.phrase
-            .split(' ')
-            .chain(self.entity.split(' '))
-            .any(|held| held == word)
+        self.phrase.split(' ').chain(self.entity.split(' ')).any(|held| held == word)
     }
 }
 
@@ -120,11 +112,7 @@ impl Scope {
     /// Whether a phrase counts that ends the name, with `before` in front of it.
     fn allows(self, name: &Name, before: &str) -> bool {
         // What the phrase is said of: the words before it, or the entity if it is the whole name.
-        let owner = if before.is_empty() {
-            name.entity.as_str()
-        } else {
-            before
-        };
+        let owner = if before.is_empty() { name.entity.as_str() } else { before };
         match self {
             Self::Anywhere => true,
             Self::Unless(silencers) => !entries(silencers).any(|word| name.holds(word)),
@@ -144,11 +132,7 @@ fn before<'a>(text: &'a str, phrase: &str) -> Option<&'a str> {
         return Some(before.rsplit_once(' ').map_or("", |(before, _)| before));
     }
     let before = text.strip_suffix(phrase)?;
-    if before.is_empty() {
-        Some(before)
-    } else {
-        before.strip_suffix(' ')
-    }
+    if before.is_empty() { Some(before) } else { before.strip_suffix(' ') }
 }
 
 /// Whether the last telling word of an entity is listed: `app_user` and `UserProfile` are both a user.

@@ -27,14 +27,8 @@ pub(super) const TOPIC: Topic = Topic {
                 modified on, sent on, last modified, last updated, last seen, time millis, time ms, \
                 nanotime, nano time, yyyymmdd, hhmm, hhmmss",
         },
-        Rule {
-            scope: Scope::Unless(BUSINESS),
-            phrases: "* at",
-        },
-        Rule {
-            scope: Scope::Alone,
-            phrases: "at, time, datetime, date time, instant",
-        },
+        Rule { scope: Scope::Unless(BUSINESS), phrases: "* at" },
+        Rule { scope: Scope::Alone, phrases: "at, time, datetime, date time, instant" },
     ],
     why: "is a time, and a time taken anew on each attempt gives each attempt another key, so nothing would be \
           deduplicated",

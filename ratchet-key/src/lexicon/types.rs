@@ -96,12 +96,7 @@ pub fn judge_type(type_name: &str) -> Option<NameFinding> {
         "[]" | "()" => type_name.trim().to_owned(),
         _ => name.to_owned(),
     };
-    Some(NameFinding {
-        code: kind.code,
-        word,
-        why: kind.why,
-        help: kind.help,
-    })
+    Some(NameFinding { code: kind.code, word, why: kind.why, help: kind.help })
 }
 
 /// The type's own name without path, generics and references; `[]` and `()` for the forms without a name.
@@ -110,11 +105,7 @@ fn last_segment(type_name: &str) -> &str {
     if name.starts_with('\'') {
         name = name.split_once(' ').map_or("", |(_, rest)| rest);
     }
-    name = name
-        .trim_start()
-        .strip_prefix("mut ")
-        .unwrap_or(name)
-        .trim_start();
+    name = name.trim_start().strip_prefix("mut ").unwrap_or(name).trim_start();
     if name.starts_with('[') {
         return "[]";
     }

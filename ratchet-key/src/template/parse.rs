@@ -11,25 +11,13 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Segment>, Vec<Finding>> {
     if text.len() > MAX_TEMPLATE_BYTES {
         return Err(vec![too_long(text.len())]);
     }
-    let mut parser = Parser {
-        at: 0,
-        segments: Vec::new(),
-        findings: Vec::new(),
-    };
+    let mut parser = Parser { at: 0, segments: Vec::new(), findings: Vec::new() };
     parser.read(text);
-    let Parser {
-        segments,
-        mut findings,
-        ..
-    } = parser;
+    let Parser { segments, mut findings, .. } = parser;
     findings.extend(shape::check(&segments, text));
     // Stable, so that findings at one place stay in the order in which they were made.
     findings.sort_by_key(|finding| finding.span.map_or(0, |span| span.start));
-    if findings.is_empty() {
-        Ok(segments)
-    } else {
-        Err(findings)
-    }
+    if findings.is_empty() { Ok(segments) } else { Err(findings) }
 }
 
 /// A finding about the grammar.
@@ -66,11 +54,7 @@ impl Parser {
     fn read(&mut self, text: &str) {
         let mut rest = text;
         while !rest.is_empty() {
-            let length = if rest.starts_with('<') {
-                self.placeholder(rest)
-            } else {
-                self.literal(rest)
-            };
+            let length = if rest.starts_with('<') { self.placeholder(rest) } else { self.literal(rest) };
             self.at += length;
             rest = rest.get(length..).unwrap_or_default();
         }
@@ -85,10 +69,7 @@ impl Parser {
         let Some(length) = placeholder_length(rest) else {
             return self.unclosed(rest);
         };
-        let span = Span {
-            start: self.at,
-            end: self.at + length,
-        };
+        let span = Span { start: self.at, end: self.at + length };
         let inner = rest.get(1..length - 1).unwrap_or_default();
         let path = read_path(inner).unwrap_or_else(|fault| {
             self.report(span, fault.message, fault.help);
@@ -105,42 +86,22 @@ impl Parser {
         let name = rest.get(1..).unwrap_or_default();
         let name = name.split(|char| !is_name(char)).next().unwrap_or_default();
         let length = 1 + name.len();
-        let span = Span {
-            start: self.at,
-            end: self.at + length,
-        };
-        let shown = if name.is_empty() {
-            "name".to_owned()
-        } else {
-            visible(name)
-        };
-        self.report(
-            span,
-            "this placeholder is not closed",
-            format!("write `<{shown}>`"),
-        );
-        self.segments.push(Segment::Placeholder {
-            path: Vec::new(),
-            span,
-        });
+        let span = Span { start: self.at, end: self.at + length };
+        let shown = if name.is_empty() { "name".to_owned() } else { visible(name) };
+        self.report(span, "this placeholder is not closed", format!("write `<{shown}>`"));
+        self.segments.push(Segment::Placeholder { path: Vec::new(), span });
         length
     }
 
     /// Reads literal text up to the next `<` and gives its length.
     fn literal(&mut self, rest: &str) -> usize {
         let text = rest.split('<').next().unwrap_or_default();
-        let span = Span {
-            start: self.at,
-            end: self.at + text.len(),
-        };
+        let span = Span { start: self.at, end: self.at + text.len() };
         let mut offset = 0;
         while let Some(tail) = text.get(offset..).filter(|tail| !tail.is_empty()) {
             offset += self.literal_run(tail, self.at + offset);
         }
-        self.segments.push(Segment::Literal {
-            text: text.to_owned(),
-            span,
-        });
+        self.segments.push(Segment::Literal { text: text.to_owned(), span });
         text.len()
     }
 
@@ -148,15 +109,8 @@ impl Parser {
     fn literal_run(&mut self, tail: &str, start: usize) -> usize {
         if let Some(braces) = braces(tail) {
             let name = braces.trim_matches(['{', '}', '$']);
-            let shown = if name.is_empty() {
-                "name".to_owned()
-            } else {
-                visible(name)
-            };
-            let span = Span {
-                start,
-                end: start + braces.len(),
-            };
+            let shown = if name.is_empty() { "name".to_owned() } else { visible(name) };
+            let span = Span { start, end: start + braces.len() };
             self.report(
                 span,
                 format!(
@@ -168,21 +122,10 @@ impl Parser {
             return braces.len();
         }
         let kind = tail.chars().next().map_or(Kind::Sound, Kind::of);
-        let run: usize = tail
-            .chars()
-            .take_while(|char| Kind::of(*char) == kind)
-            .map(char::len_utf8)
-            .sum();
+        let run: usize = tail.chars().take_while(|char| Kind::of(*char) == kind).map(char::len_utf8).sum();
         let text = tail.get(..run).unwrap_or_default();
         if let Some((message, help)) = kind.complaint(text) {
-            self.report(
-                Span {
-                    start,
-                    end: start + run,
-                },
-                message,
-                help,
-            );
+            self.report(Span { start, end: start + run }, message, help);
         }
         // Every run has at least one character, so the loops above end.
         run.max(1)
@@ -202,15 +145,9 @@ fn placeholder_length(rest: &str) -> Option<usize> {
 
 /// The `{name}`, `${name}` or `{{name}}` that the text begins with.
 fn braces(text: &str) -> Option<&str> {
-    let from = text
-        .find('{')
-        .filter(|at| matches!(text.get(..*at), Some("" | "$")))?;
+    let from = text.find('{').filter(|at| matches!(text.get(..*at), Some("" | "$")))?;
     let close = from + text.get(from..)?.find('}')?;
-    let extra = text
-        .get(close + 1..)?
-        .chars()
-        .take_while(|char| *char == '}')
-        .count();
+    let extra = text.get(close + 1..)?.chars().take_while(|char| *char == '}').count();
     text.get(..=close + extra)
 }
 
@@ -261,10 +198,9 @@ impl Kind {
                 ),
                 "write literal text in lower case; names of placeholders keep their case".to_owned(),
             ),
-            Self::WhiteSpace => (
-                "white space cannot stand in a key".to_owned(),
-                "use `-` or `_` between words".to_owned(),
-            ),
+            Self::WhiteSpace => {
+                ("white space cannot stand in a key".to_owned(), "use `-` or `_` between words".to_owned())
+            }
             Self::Control => (
                 "a control character cannot stand in a key".to_owned(),
                 "remove it; it is shown here by its picture".to_owned(),
@@ -273,10 +209,9 @@ impl Kind {
                 format!("`{shown}` is outside ASCII, and many destinations refuse such a key"),
                 format!("{ALPHABET}; values may hold any text, they are percent-encoded"),
             ),
-            Self::Other => (
-                format!("`{shown}` cannot stand in the literal text of a key"),
-                ALPHABET.to_owned(),
-            ),
+            Self::Other => {
+                (format!("`{shown}` cannot stand in the literal text of a key"), ALPHABET.to_owned())
+            }
         };
         Some((message, help))
     }

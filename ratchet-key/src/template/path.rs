@@ -19,11 +19,7 @@ pub(super) fn read_path(inner: &str) -> Result<Vec<String>, Fault> {
 
 fn is_identifier(text: &str) -> bool {
     let first_is_sound = text.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_');
-    first_is_sound
-        && text != "_"
-        && text
-            .chars()
-            .all(|char| char.is_ascii_alphanumeric() || char == '_')
+    first_is_sound && text != "_" && text.chars().all(|char| char.is_ascii_alphanumeric() || char == '_')
 }
 
 fn complaint(inner: &str) -> (String, String) {
@@ -41,10 +37,7 @@ fn complaint(inner: &str) -> (String, String) {
                 .to_owned(),
         )
     } else if squeezed.len() != inner.len() {
-        (
-            "a placeholder is written without spaces".to_owned(),
-            format!("write `<{}>`", visible(&squeezed)),
-        )
+        ("a placeholder is written without spaces".to_owned(), format!("write `<{}>`", visible(&squeezed)))
     } else if inner.contains("::") {
         (
             format!("`{shown}` is a path to an item, and a key is made of values"),
@@ -62,10 +55,7 @@ fn complaint(inner: &str) -> (String, String) {
     } else if inner.contains("r#") {
         (
             format!("`{shown}` holds a raw identifier"),
-            format!(
-                "write the name without `r#`: `<{}>`",
-                visible(&inner.replace("r#", ""))
-            ),
+            format!("write the name without `r#`: `<{}>`", visible(&inner.replace("r#", ""))),
         )
     } else {
         path_complaint(inner, &shown)
@@ -73,10 +63,7 @@ fn complaint(inner: &str) -> (String, String) {
 }
 
 fn path_complaint(inner: &str, shown: &str) -> (String, String) {
-    let piece = inner
-        .split('.')
-        .find(|piece| !is_identifier(piece))
-        .unwrap_or_default();
+    let piece = inner.split('.').find(|piece| !is_identifier(piece)).unwrap_or_default();
     if piece.is_empty() {
         (
             format!("`{shown}` has a dot with no name beside it"),

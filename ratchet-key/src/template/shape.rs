@@ -13,9 +13,7 @@ pub(super) fn check(segments: &[Segment], text: &str) -> Vec<Finding> {
         empty_segments(segment, text.len(), &mut findings);
     }
     unseparated(segments, &mut findings);
-    let placeholders = segments
-        .iter()
-        .filter(|segment| matches!(segment, Segment::Placeholder { .. }));
+    let placeholders = segments.iter().filter(|segment| matches!(segment, Segment::Placeholder { .. }));
     if let Some(surplus) = placeholders.clone().nth(MAX_PLACEHOLDERS) {
         findings.push(syntax(
             surplus.span(),
@@ -41,10 +39,7 @@ fn empty_segments(segment: &Segment, template_len: usize, findings: &mut Vec<Fin
     while let Some(skipped) = rest.find(SEPARATORS) {
         let run = rest.get(skipped..).unwrap_or_default();
         let length = run.find(|char| !SEPARATORS.contains(&char)).unwrap_or(run.len());
-        let place = Span {
-            start: at + skipped,
-            end: at + skipped + length,
-        };
+        let place = Span { start: at + skipped, end: at + skipped + length };
         if length > 1 || place.start == 0 || place.end == template_len {
             findings.push(syntax(
                 place,
@@ -122,10 +117,7 @@ fn holds_other_syntax(text: &str) -> bool {
 fn constant(text: &str) -> Finding {
     Finding {
         code: Code::R006,
-        span: Some(Span {
-            start: 0,
-            end: text.len(),
-        }),
+        span: Some(Span { start: 0, end: text.len() }),
         placeholder: None,
         word: None,
         message:

@@ -1,0 +1,225 @@
+//! Enqueues operations and looks after their records.
+
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+
+use crate::decide::{Answer, Command, Refusal, Stored, Verdict};
+use crate::ledger::{Filter, LedgerError, Order, Page, SharedLedger};
+use crate::model::{Attempt, AuditEntry, Namespace, RecordId, State};
+use crate::operation::{EnqueueError, Enqueued, Operation, OutputOf, Request};
+use crate::registry::Registry;
+use crate::telemetry;
+use crate::time::Timestamp;
+use crate::worker::WorkerBuilder;
+
+/// Enqueues operations into one namespace of a ledger, and settles what needs a person. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Client {
+    ledger: SharedLedger,
+    namespace: Namespace,
+}
+
+impl Client {
+    /// A client of this ledger, in the namespace `default`.
+    #[must_use]
+    pub fn new(ledger: SharedLedger) -> Self {
+        Self { ledger, namespace: Namespace::DEFAULT }
+    }
+
+    /// The same ledger, in another namespace.
+    #[must_use]
+    pub fn in_namespace(&self, namespace: Namespace) -> Self {
+        Self { ledger: self.ledger.clone(), namespace }
+    }
+
+    /// The ledger.
+    #[must_use]
+    pub fn ledger(&self) -> &SharedLedger {
+        &self.ledger
+    }
+
+    /// The namespace.
+    #[must_use]
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// Puts a request on record.
+    ///
+    /// # Errors
+    /// If the key or the input is refused, or the ledger fails. Submitting it again is safe.
+    pub async fn submit<O: Operation>(
+        &self,
+        request: Request<O>,
+    ) -> Result<Enqueued<OutputOf<O>>, EnqueueError> {
+        let mut answers = self.submit_all(vec![request]).await?;
+        answers.pop().unwrap_or(Err(EnqueueError::Ledger(LedgerError::Closed)))
+    }
+
+    /// Puts many requests on record with one write. A request that is refused stands alone: the others are recorded.
+    ///
+    /// # Errors
+    /// If the ledger fails. Submitting all of them again is safe.
+    pub async fn submit_all<O: Operation>(
+        &self,
+        requests: Vec<Request<O>>,
+    ) -> Result<Vec<Result<Enqueued<OutputOf<O>>, EnqueueError>>, EnqueueError> {
+        let mut refused = Vec::with_capacity(requests.len());
+        let mut submissions = Vec::with_capacity(requests.len());
+        for request in requests {
+            match request.into_submission(&self.namespace) {
+                Ok(submission) => {
+                    submissions.push(submission);
+                    refused.push(None);
+                }
+                Err(error) => refused.push(Some(error)),
+            }
+        }
+        let digests: Vec<_> = submissions.iter().map(|submission| submission.id.digest()).collect();
+        let answers = self.ledger.submit(submissions).await?;
+        let mut answers = answers.into_iter().zip(digests);
+        let one = |refusal: Option<EnqueueError>| match refusal {
+            Some(error) => Err(error),
+            None => match answers.next() {
+                None => Err(EnqueueError::Ledger(LedgerError::Closed)),
+                Some((answer, digest)) => {
+                    telemetry::submitted(&O::spec().name, digest, &answer);
+                    Enqueued::from_answer(answer)
+                }
+            },
+        };
+        Ok(refused.into_iter().map(one).collect())
+    }
+
+    /// A worker for these operations, in this namespace.
+    pub fn worker(&self, registry: Registry) -> WorkerBuilder {
+        WorkerBuilder::new(self.ledger.clone(), self.namespace.clone(), registry)
+    }
+
+    /// What is on record under an identity.
+    ///
+    /// # Errors
+    /// If the ledger fails.
+    pub async fn find(&self, id: RecordId) -> Result<Option<Stored>, LedgerError> {
+        self.ledger.find(id).await
+    }
+
+    /// A page of records. The filter's namespace is replaced by that of the client.
+    ///
+    /// # Errors
+    /// If the ledger fails.
+    pub async fn list(&self, filter: Filter) -> Result<Page, LedgerError> {
+        self.ledger.list(Filter { namespace: self.namespace.clone(), ..filter }).await
+    }
+
+    /// The attempts of a record.
+    ///
+    /// # Errors
+    /// If the ledger fails.
+    pub async fn attempts(&self, id: RecordId) -> Result<Vec<Attempt>, LedgerError> {
+        self.ledger.attempts(id).await
+    }
+
+    /// What people decided about a record.
+    ///
+    /// # Errors
+    /// If the ledger fails.
+    pub async fn audit(&self, id: RecordId) -> Result<Vec<AuditEntry>, LedgerError> {
+        self.ledger.audit(id).await
+    }
+
+    /// Starts nothing more. What has started is told to stop; it is not a rollback.
+    ///
+    /// # Errors
+    /// If the record is settled or unknown, or the ledger fails.
+    pub async fn cancel(&self, id: RecordId, by: &str, reason: &str) -> Result<Answer, ManageError> {
+        self.order(id, Command::Cancel { by: by.to_owned(), reason: reason.to_owned() }).await
+    }
+
+    /// Runs a record again with the same identity.
+    ///
+    /// # Errors
+    /// If it succeeded or is under way, if it may act twice and `accept_risk` is false, or the ledger fails.
+    pub async fn replay(
+        &self,
+        id: RecordId,
+        by: &str,
+        reason: &str,
+        accept_risk: bool,
+    ) -> Result<Answer, ManageError> {
+        self.order(id, Command::Replay { by: by.to_owned(), reason: reason.to_owned(), accept_risk }).await
+    }
+
+    /// Settles an uncertain record with what somebody found out.
+    ///
+    /// # Errors
+    /// If the record is not uncertain, or the ledger fails.
+    pub async fn resolve(
+        &self,
+        id: RecordId,
+        by: &str,
+        reason: &str,
+        verdict: Verdict,
+    ) -> Result<Answer, ManageError> {
+        self.order(id, Command::Resolve { by: by.to_owned(), reason: reason.to_owned(), verdict }).await
+    }
+
+    /// How a record stands; `None` if there is none.
+    ///
+    /// # Errors
+    /// If the ledger fails.
+    pub async fn state(&self, id: RecordId) -> Result<Option<State>, LedgerError> {
+        Ok(self.find(id).await?.map(|stored| stored.state()))
+    }
+
+    async fn order(&self, id: RecordId, command: Command) -> Result<Answer, ManageError> {
+        let answers = self.ledger.apply(vec![Order { id, command }]).await?;
+        answers.into_iter().next().ok_or(LedgerError::Closed)?.map_err(ManageError::Refused)
+    }
+}
+
+/// Why a person's command was not carried out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManageError {
+    /// The record is in no state for it.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The ledger failed.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+/// A request with the client that it goes to; `.await` submits it.
+#[derive(Debug)]
+#[must_use = "nothing is enqueued until this is awaited"]
+pub struct Enqueue<'a, O> {
+    client: &'a Client,
+    request: Request<O>,
+}
+
+impl<'a, O: Operation> Enqueue<'a, O> {
+    /// Submits `request` to `client` when awaited.
+    pub fn new(client: &'a Client, request: Request<O>) -> Self {
+        Self { client, request }
+    }
+
+    /// Not to be executed before this point.
+    pub fn not_before(self, at: impl Into<Timestamp>) -> Self {
+        Self { request: self.request.not_before(at), ..self }
+    }
+
+    /// More urgent (or less) than the operation usually is.
+    pub fn priority(self, priority: i16) -> Self {
+        Self { request: self.request.priority(priority), ..self }
+    }
+}
+
+impl<'a, O: Operation> IntoFuture for Enqueue<'a, O> {
+    type Output = Result<Enqueued<OutputOf<O>>, EnqueueError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { self.client.submit(self.request).await })
+    }
+}

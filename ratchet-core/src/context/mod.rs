@@ -1,0 +1,215 @@
+//! What an attempt knows about itself, and what it may do.
+
+mod cancellation;
+mod lease_clock;
+mod pins;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use cancellation::CancelReason;
+pub(crate) use cancellation::Cancellation;
+pub(crate) use lease_clock::LeaseClock;
+pub(crate) use pins::{LedgerPins, Pins, UnitTestPins};
+
+use ratchet_key::KeyError;
+
+use crate::contract::Contract;
+use crate::decide::PinRequest;
+use crate::failure::Failure;
+use crate::ledger::SharedLedger;
+use crate::model::{
+    Cause, CauseKind, Fingerprint, Generation, Namespace, Outcome, Pin, Priority, Record, RecordId,
+    Submission, Token, Version, WIRE_KEY_RECIPE,
+};
+use crate::operation::{Operation, key_of};
+use crate::time::{SharedClock, SystemClock};
+
+/// What an attempt knows about itself. Cheap to clone.
+///
+/// The key is the same on every attempt and goes to the destination. Attempt and token differ from one attempt to the
+/// next: they are for logs and for fencing, and must never become part of an idempotency key.
+#[derive(Clone)]
+pub struct Context {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    id: RecordId,
+    version: Version,
+    contract: Contract,
+    wire_key: String,
+    attempt: u32,
+    token: Token,
+    lease: Arc<LeaseClock>,
+    cancellation: Arc<Cancellation>,
+    pins: Box<dyn Pins>,
+}
+
+impl Context {
+    pub(crate) fn of_attempt(
+        record: &Record,
+        ledger: SharedLedger,
+        lease: Arc<LeaseClock>,
+        cancellation: Arc<Cancellation>,
+    ) -> Result<Self, KeyError> {
+        let pins = LedgerPins { ledger, id: record.id.clone(), token: record.token };
+        Ok(Self {
+            shared: Arc::new(Shared {
+                wire_key: record.id.wire_key(None)?,
+                id: record.id.clone(),
+                version: record.version.clone(),
+                contract: record.effect.contract.clone(),
+                attempt: record.attempts,
+                token: record.token,
+                lease,
+                cancellation,
+                pins: Box::new(pins),
+            }),
+        })
+    }
+
+    /// A context for a unit test that calls a handler directly: the first attempt, in the default namespace, with a
+    /// lease that lasts.
+    ///
+    /// # Errors
+    /// If the input has no key.
+    pub(crate) fn of_unit_test<O: Operation>(input: &O::Input) -> Result<Self, KeyError> {
+        let spec = O::spec();
+        let id = RecordId {
+            namespace: Namespace::DEFAULT,
+            operation: spec.name.clone(),
+            key: key_of::<O>(input)?,
+            generation: Generation::FIRST,
+        };
+        let clock: SharedClock = SystemClock::shared();
+        Ok(Self {
+            shared: Arc::new(Shared {
+                wire_key: id.wire_key(None)?,
+                pins: Box::new(UnitTestPins::new(unit_test_record::<O>(&id), clock.clone())),
+                id,
+                version: spec.version.clone(),
+                contract: spec.contract.clone(),
+                attempt: 1,
+                token: Token::new(1),
+                lease: Arc::new(LeaseClock::endless(clock)),
+                cancellation: Arc::new(Cancellation::new()),
+            }),
+        })
+    }
+
+    /// The identity in the form that a destination receives: the same on every attempt.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.shared.wire_key
+    }
+
+    /// The identity of the record.
+    #[must_use]
+    pub fn id(&self) -> &RecordId {
+        &self.shared.id
+    }
+
+    /// The version that the producer asked for.
+    #[must_use]
+    pub fn version(&self) -> &Version {
+        &self.shared.version
+    }
+
+    /// What the operation's destination promises.
+    #[must_use]
+    pub fn contract(&self) -> &Contract {
+        &self.shared.contract
+    }
+
+    /// Which execution this is, from 1. For logs; never part of a key.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.shared.attempt
+    }
+
+    /// The fence of this attempt's lease: a destination that has seen a higher one can refuse this one.
+    #[must_use]
+    pub fn token(&self) -> Token {
+        self.shared.token
+    }
+
+    /// Why the handler should stop, if it should.
+    #[must_use]
+    pub fn cancelled(&self) -> Option<CancelReason> {
+        self.shared.cancellation.reason()
+    }
+
+    /// Waits until the handler should stop, and says why.
+    pub async fn cancellation(&self) -> CancelReason {
+        self.shared.cancellation.wait().await
+    }
+
+    /// Whether the lease still stands, by the wall clock and by the monotonic one.
+    ///
+    /// Destination clients call it before every send. It narrows the gap in which a paused worker sends late, and does
+    /// not close it: only the destination can.
+    ///
+    /// # Errors
+    /// A failure that says that nothing was sent.
+    pub fn check_lease(&self) -> Result<(), Failure> {
+        if self.shared.lease.stands() {
+            return Ok(());
+        }
+        let cause = Cause::new(CauseKind::LeaseLost, "the lease passed before the request was sent");
+        Err(Failure::new(Outcome::NotApplied { cause, retry_after: None }))
+    }
+
+    /// Writes down what is about to be sent, before it is sent, and says what to send as the identity.
+    ///
+    /// `scope` is within what the destination compares keys (account, region, endpoint), `request` the fingerprint of
+    /// method, URL and body. Every later attempt must send the same.
+    ///
+    /// # Errors
+    /// A failure if the request differs from the pinned one, if the lease is gone or if it may not be sent again; in
+    /// each case nothing was sent.
+    pub async fn pin(&self, scope: &str, request: Fingerprint) -> Result<Pin, Failure> {
+        self.check_lease()?;
+        let request = PinRequest {
+            wire_key: self.shared.wire_key.clone(),
+            recipe: WIRE_KEY_RECIPE,
+            scope: scope.to_owned(),
+            request,
+        };
+        let pin = self.shared.pins.pin(request).await?;
+        self.check_lease()?;
+        Ok(pin)
+    }
+}
+
+fn unit_test_record<O: Operation>(id: &RecordId) -> Record {
+    use crate::decide::{SubmitDecision, decide_submission};
+    use crate::model::Payload;
+    use crate::time::Timestamp;
+
+    let spec = O::spec();
+    let submission = Submission {
+        id: id.clone(),
+        version: spec.version.clone(),
+        input: Payload::from_stored("null"),
+        policy: spec.policy.clone(),
+        contract: spec.contract.clone(),
+        not_before: None,
+        priority: Priority::default(),
+        renewal: None,
+    };
+    match decide_submission(None, &submission, Timestamp::EPOCH) {
+        SubmitDecision::Insert { record, .. } => *record,
+        SubmitDecision::Answer(_) => unreachable!("there is no record that could answer"),
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("operation", &self.shared.id.operation)
+            .field("key", &format_args!("{}", self.shared.id.digest()))
+            .field("attempt", &self.shared.attempt)
+            .finish_non_exhaustive()
+    }
+}

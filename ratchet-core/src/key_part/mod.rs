@@ -1,0 +1,198 @@
+//! What may become part of a key.
+
+use std::borrow::Cow;
+use std::num::{NonZeroI32, NonZeroI64, NonZeroU32, NonZeroU64};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ratchet_key::{KeyError, PartWriter};
+
+mod refused;
+
+/// A value that can be part of a key: it has one text form, the same on every attempt.
+///
+/// Integers, `bool`, strings, `uuid::Uuid` (feature `uuid`) and calendar dates (`jiff`; features `chrono`, `time`)
+/// are. Newtypes and enums without data become one by `#[derive(KeyPart)]`. Floats, clocks, `Option` and collections
+/// are not; the compiler says why.
+///
+/// The types say nothing about where a value comes from: a `String` that was filled from a random source passes.
+#[diagnostic::on_unimplemented(
+    message = "R008: `{Self}` cannot be part of a key: it has no text form that is the same on every attempt",
+    label = "a key holds ids, numbers, strings and calendar dates",
+    note = "use a field that identifies the business record, such as its id",
+    note = "for a newtype or an enum without data: #[derive(ratchet::KeyPart)]"
+)]
+pub trait KeyPart {
+    /// Whether values of this type can tell records apart. A `bool` or an enum cannot: a key made of them alone is the
+    /// same key for nearly everyone.
+    const DISTINGUISHES: bool = true;
+
+    /// Writes the value as one part of a key.
+    ///
+    /// # Errors
+    /// If the value is refused: empty, with control characters or surrounded by white space.
+    fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError>;
+}
+
+macro_rules! unsigned {
+    ($($type:ty)*) => {$(
+        impl KeyPart for $type {
+            fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
+                part.unsigned((*self).into())
+            }
+        }
+    )*};
+}
+
+macro_rules! signed {
+    ($($type:ty)*) => {$(
+        impl KeyPart for $type {
+            fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
+                part.integer((*self).into())
+            }
+        }
+    )*};
+}
+
+macro_rules! non_zero {
+    ($($type:ty)*) => {$(
+        impl KeyPart for $type {
+            fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
+                self.get().write(part)
+            }
+        }
+    )*};
+}
+
+unsigned!(u8 u16 u32 u64 u128);
+signed!(i8 i16 i32 i64 i128);
+non_zero!(NonZeroU32 NonZeroU64 NonZeroI32 NonZeroI64);
+
+impl KeyPart for usize {
+    fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
+        part.unsigned(*self as u128)
+    }
+}
+
+impl KeyPart for isize {
+    fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
+        part.integer(*self as i128)
+    }
+}
+
+impl KeyPart for bool {
+    const DISTINGUISHES: bool = false;
+
+    fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
+        part.boolean(*self)
+    }
+}
+
+impl KeyPart for str {
+    fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
+        part.text(self)
+    }
+}
+
+impl KeyPart for String {
+    fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
+        part.text(self)
+    }
+}
+
+macro_rules! pointer {
+    ($($type:ty)*) => {$(
+        impl<T: KeyPart + ?Sized> KeyPart for $type {
+            const DISTINGUISHES: bool = T::DISTINGUISHES;
+
+            fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
+                T::write(self, part)
+            }
+        }
+    )*};
+}
+
+pointer!(&T Box<T> Arc<T> Rc<T>);
+
+impl<T: KeyPart + ToOwned + ?Sized> KeyPart for Cow<'_, T> {
+    const DISTINGUISHES: bool = T::DISTINGUISHES;
+
+    fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
+        T::write(self, part)
+    }
+}
+
+/// The date as `2026-11-29`.
+impl KeyPart for jiff::civil::Date {
+    fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
+        part.text(&self.to_string())
+    }
+}
+
+/// The usual form with hyphens, in lower case.
+#[cfg(feature = "uuid")]
+impl KeyPart for uuid::Uuid {
+    fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
+        part.text(self.hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()))
+    }
+}
+
+/// The date as `2026-11-29`.
+#[cfg(feature = "chrono")]
+impl KeyPart for chrono::NaiveDate {
+    fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
+        part.text(&self.to_string())
+    }
+}
+
+/// The date as `2026-11-29`.
+#[cfg(feature = "time")]
+impl KeyPart for time::Date {
+    fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
+        part.text(&self.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratchet_key::KeyWriter;
+
+    use super::*;
+
+    fn rendered(value: &(impl KeyPart + ?Sized)) -> String {
+        let mut key = KeyWriter::new();
+        value.write(key.part()).unwrap();
+        key.finish().unwrap().to_string()
+    }
+
+    #[test]
+    fn values_have_one_text_form() {
+        assert_eq!(rendered(&-42_i64), "-42");
+        assert_eq!(rendered(&u128::MAX), "340282366920938463463374607431768211455");
+        assert_eq!(rendered(&true), "true");
+        assert_eq!(rendered("a b"), "a%20b");
+        assert_eq!(rendered(&Arc::<str>::from("inv_1")), "inv_1");
+        assert_eq!(rendered(&jiff::civil::date(2026, 1, 9)), "2026-01-09");
+    }
+
+    #[cfg(feature = "uuid")]
+    #[test]
+    fn a_uuid_is_written_in_lower_case_with_hyphens() {
+        let id = uuid::Uuid::from_u128(0xA1A2_A3A4_B1B2_C1C2_D1D2_D3D4_D5D6_D7D8);
+        assert_eq!(rendered(&id), "a1a2a3a4-b1b2-c1c2-d1d2-d3d4d5d6d7d8");
+    }
+
+    #[cfg(all(feature = "chrono", feature = "time"))]
+    #[test]
+    fn dates_of_all_crates_are_written_alike() {
+        assert_eq!(rendered(&chrono::NaiveDate::from_ymd_opt(2026, 1, 9).unwrap()), "2026-01-09");
+        let date = time::Date::from_calendar_date(2026, time::Month::January, 9).unwrap();
+        assert_eq!(rendered(&date), "2026-01-09");
+    }
+
+    #[test]
+    fn a_type_says_whether_it_tells_records_apart() {
+        const { assert!(u64::DISTINGUISHES && <&str>::DISTINGUISHES) };
+        const { assert!(!bool::DISTINGUISHES && !<Box<bool>>::DISTINGUISHES) };
+    }
+}

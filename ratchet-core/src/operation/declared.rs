@@ -1,0 +1,196 @@
+//! What is compared while compiling: names, versions and templates.
+
+/// Name, version and key template of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Declared {
+    /// The operation's name.
+    pub name: Hashed,
+    /// The version of its code.
+    pub version: Hashed,
+    /// The key template with placeholder names left out.
+    pub shape: Hashed,
+}
+
+impl Declared {
+    /// Name, version and shape of an operation.
+    #[must_use]
+    pub const fn new(name: &'static str, version: &'static str, shape: &'static str) -> Self {
+        Self { name: Hashed::new(name), version: Hashed::new(version), shape: Hashed::new(shape) }
+    }
+}
+
+/// A text with its hash: comparing many texts byte by byte is slow while compiling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hashed {
+    text: &'static str,
+    hash: u64,
+}
+
+impl Hashed {
+    const fn new(text: &'static str) -> Self {
+        Self { text, hash: hash(text) }
+    }
+
+    /// The text.
+    #[must_use]
+    pub const fn text(&self) -> &'static str {
+        self.text
+    }
+
+    const fn is(&self, other: &Self) -> bool {
+        self.hash == other.hash && equal(self.text, other.text)
+    }
+}
+
+/// In what two operations of one registry clash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clash {
+    /// Both have one name and version.
+    SameOperation(usize, usize),
+    /// Both have one template and different names: two actions would share their keys.
+    SameTemplate(usize, usize),
+    /// Both have one name, and different templates: one action would have two keys.
+    OtherTemplate(usize, usize),
+}
+
+impl Clash {
+    /// Which two, by their places.
+    #[must_use]
+    pub const fn places(self) -> (usize, usize) {
+        let (Self::SameOperation(one, other)
+        | Self::SameTemplate(one, other)
+        | Self::OtherTemplate(one, other)) = self;
+        (one, other)
+    }
+
+    /// What is wrong and what to do.
+    #[must_use]
+    pub const fn explain(self) -> &'static str {
+        match self {
+            Self::SameOperation(..) => "they have the same name and version; give one of them another name",
+            Self::SameTemplate(..) => {
+                "they have the same key template, so two actions would share one key; name the action in the template"
+            }
+            Self::OtherTemplate(..) => {
+                "two versions of one name have different key templates, so one action would have two keys; use the same template, or another name"
+            }
+        }
+    }
+}
+
+/// The first pair of operations that cannot live in one registry.
+#[must_use]
+pub const fn first_clash(all: &[Declared]) -> Option<Clash> {
+    let mut at = 0;
+    while at < all.len() {
+        let mut earlier = 0;
+        while earlier < at {
+            if let Some(clash) = clash(all, earlier, at) {
+                return Some(clash);
+            }
+            earlier += 1;
+        }
+        at += 1;
+    }
+    None
+}
+
+const fn clash(all: &[Declared], one: usize, other: usize) -> Option<Clash> {
+    let same_name = all[one].name.is(&all[other].name);
+    let same_shape = all[one].shape.is(&all[other].shape);
+    if same_name && all[one].version.is(&all[other].version) {
+        Some(Clash::SameOperation(one, other))
+    } else if same_shape && !same_name {
+        Some(Clash::SameTemplate(one, other))
+    } else if same_name && !same_shape {
+        Some(Clash::OtherTemplate(one, other))
+    } else {
+        None
+    }
+}
+
+impl Declared {
+    /// The most operations that one registry holds.
+    pub const MOST: usize = 1024;
+}
+
+/// Stops the compiler if two operations of one registry clash.
+///
+/// # Panics
+/// If they do.
+pub const fn require_registry(all: &[Declared]) {
+    assert!(all.len() <= Declared::MOST, "a registry holds at most 1024 operations: use several workers");
+    match first_clash(all) {
+        None => {}
+        Some(Clash::SameOperation(..)) => {
+            panic!("R014: two operations of this registry have the same name and version")
+        }
+        Some(Clash::SameTemplate(..)) => {
+            panic!("R014: two operations of this registry have the same key template")
+        }
+        Some(Clash::OtherTemplate(..)) => {
+            panic!("R014: two versions of one operation in this registry have different key templates")
+        }
+    }
+}
+
+/// Stops the compiler if no part of a key tells records apart.
+///
+/// # Panics
+/// If none does.
+pub const fn require_distinguishing(parts: &[bool]) {
+    let mut at = 0;
+    while at < parts.len() {
+        if parts[at] {
+            return;
+        }
+        at += 1;
+    }
+    panic!(
+        "R006: no placeholder of this key tells records apart: a `bool` or an enum has a few values, so nearly everyone shares one key; add the id of the record"
+    );
+}
+
+/// FNV-1a.
+const fn hash(text: &str) -> u64 {
+    let bytes = text.as_bytes();
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut at = 0;
+    while at < bytes.len() {
+        hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
+        at += 1;
+    }
+    hash
+}
+
+const fn equal(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    if one.len() != other.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < one.len() {
+        if one[at] != other[at] {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_each_kind_of_clash() {
+        let a1 = Declared::new("a", "1", "a:<>");
+        assert_eq!(
+            first_clash(&[a1, Declared::new("a", "2", "a:<>"), Declared::new("b", "1", "b:<>")]),
+            None
+        );
+        assert_eq!(first_clash(&[a1, Declared::new("b", "1", "b:<>"), a1]), Some(Clash::SameOperation(0, 2)));
+        assert_eq!(first_clash(&[a1, Declared::new("b", "1", "a:<>")]), Some(Clash::SameTemplate(0, 1)));
+        assert_eq!(first_clash(&[a1, Declared::new("a", "2", "x:<>")]), Some(Clash::OtherTemplate(0, 1)));
+    }
+}

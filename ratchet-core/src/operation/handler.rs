@@ -1,0 +1,99 @@
+//! A handler without its types, as a worker holds it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::{Codec, Declared, Operation, Returns, Spec, State, States};
+use crate::context::Context;
+use crate::model::{Cause, CauseKind, Outcome, Payload};
+
+/// What a handler is given beside its input.
+#[derive(Debug, Clone)]
+pub struct Call {
+    context: Context,
+    states: Arc<States>,
+}
+
+impl Call {
+    pub(crate) const fn new(context: Context, states: Arc<States>) -> Self {
+        Self { context, states }
+    }
+
+    /// The context of the attempt.
+    #[must_use]
+    pub fn context(&self) -> Context {
+        self.context.clone()
+    }
+
+    /// The worker's state of type `T`.
+    ///
+    /// # Panics
+    /// If the worker has none; it is checked when the worker is built, before the first attempt.
+    #[must_use]
+    pub fn state<T: Clone + Send + Sync + 'static>(&self) -> State<T> {
+        match self.states.get() {
+            Some(value) => State(value),
+            None => unreachable!(
+                "no state of type `{}`: workers check this when they are built",
+                std::any::type_name::<T>()
+            ),
+        }
+    }
+}
+
+type Attempt = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// An operation without its types.
+#[derive(Debug, Clone, Copy)]
+pub struct Handler {
+    declared: Declared,
+    spec: fn() -> &'static Spec,
+    run: fn(Call, Payload) -> Attempt,
+}
+
+impl Handler {
+    /// The handler of an operation.
+    #[must_use]
+    pub fn of<O: Operation>() -> Self {
+        Self { declared: O::DECLARED, spec: O::spec, run: |call, input| Box::pin(attempt::<O>(call, input)) }
+    }
+
+    /// Name, version and template.
+    #[must_use]
+    pub const fn declared(&self) -> &Declared {
+        &self.declared
+    }
+
+    /// What the attribute says.
+    #[must_use]
+    pub fn spec(&self) -> &'static Spec {
+        (self.spec)()
+    }
+
+    /// Runs one attempt.
+    pub(crate) fn run(&self, call: Call, input: Payload) -> Attempt {
+        (self.run)(call, input)
+    }
+}
+
+async fn attempt<O: Operation>(call: Call, input: Payload) -> Outcome {
+    let input = match O::Codec::decode(&input) {
+        Ok(input) => input,
+        // Nothing was done, and the same bytes will not fit the next time either.
+        Err(error) => {
+            let cause = Cause::new(CauseKind::UnreadableInput, error);
+            return Outcome::Rejected { cause, after_lookup: false };
+        }
+    };
+    match O::call(call, input).await.into_result() {
+        Err(failure) => failure.into_outcome(),
+        Ok(output) => match Payload::encode(&output, Payload::LARGEST_RESULT) {
+            Ok(result) => Outcome::done(result),
+            // The effect happened: that its result cannot be kept changes nothing about it.
+            Err(error) => {
+                Outcome::Done { result: None, missing: Some(Cause::new(CauseKind::UnstorableResult, error)) }
+            }
+        },
+    }
+}

@@ -1,0 +1,88 @@
+//! What an annotated function declares, and how it is called.
+
+mod declared;
+mod handler;
+mod input;
+mod request;
+mod spec;
+mod state;
+
+pub use declared::{Clash, Declared, Hashed, first_clash, require_distinguishing, require_registry};
+pub use handler::{Call, Handler};
+pub use input::{Codec, Derived, Input, Object, Part, encode_field, part};
+pub use request::{EnqueueError, Enqueued, EnqueuedOf, NotAccepted, Request};
+pub use spec::Spec;
+pub use state::{State, StateRequirement, States};
+
+use std::future::Future;
+
+use ratchet_key::{Key, KeyError, KeyWriter};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::failure::Failure;
+
+/// What `#[operation]` makes of a function: everything about it that is generic, in one place.
+///
+/// Implemented by the macro, for the type of the same name as the function.
+pub trait Operation: Send + Sync + Sized + 'static {
+    /// The payload: the one input value, or the parameters as a tuple.
+    type Input: Send + 'static;
+    /// What the function returns.
+    type Return: Returns;
+    /// How the payload becomes JSON.
+    type Codec: Codec<Self::Input>;
+
+    /// Name, version and template, for checks while compiling.
+    const DECLARED: Declared;
+
+    /// Everything else that the attribute says.
+    fn spec() -> &'static Spec;
+
+    /// Writes the key of an input.
+    ///
+    /// # Errors
+    /// If a value cannot be part of a key.
+    fn write_key(input: &Self::Input, key: &mut KeyWriter) -> Result<(), KeyError>;
+
+    /// Calls the function.
+    fn call(call: Call, input: Self::Input) -> impl Future<Output = Self::Return> + Send;
+}
+
+/// The key that an operation gives to an input.
+///
+/// # Errors
+/// If a value cannot be part of a key, or the key is too long.
+pub fn key_of<O: Operation>(input: &O::Input) -> Result<Key, KeyError> {
+    let mut key = KeyWriter::new();
+    O::write_key(input, &mut key)?;
+    key.finish()
+}
+
+/// The return types of handlers: `Result<T, Failure>` for every `T` that serde can write and read.
+#[diagnostic::on_unimplemented(
+    message = "an operation returns `Result<T, ratchet::Failure>`, not `{Self}`",
+    label = "expected `Result<T, ratchet::Failure>` with a `T` that implements `Serialize` and `Deserialize`",
+    note = "every error converts to `Failure` through `?`"
+)]
+pub trait Returns: Send + 'static {
+    /// What a successful attempt leaves.
+    type Output: Serialize + DeserializeOwned + Send + 'static;
+
+    /// The value as the `Result` that it is.
+    ///
+    /// # Errors
+    /// The failure of the attempt.
+    fn into_result(self) -> Result<Self::Output, Failure>;
+}
+
+impl<T: Serialize + DeserializeOwned + Send + 'static> Returns for Result<T, Failure> {
+    type Output = T;
+
+    fn into_result(self) -> Result<T, Failure> {
+        self
+    }
+}
+
+/// What a successful attempt of `O` leaves.
+pub type OutputOf<O> = <<O as Operation>::Return as Returns>::Output;

@@ -1,0 +1,75 @@
+//! The operations that a worker executes.
+
+use std::collections::BTreeMap;
+
+use crate::ledger::{Served, TemplateDeclaration};
+use crate::operation::{Declared, Handler, first_clash};
+
+/// The operations that a worker executes, made by `ratchet::registry![…]`, which checks it while compiling.
+#[derive(Debug, Clone, Default)]
+pub struct Registry {
+    handlers: BTreeMap<Served, Handler>,
+}
+
+/// Two operations that cannot live in one registry.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("R014: `{one}` and `{other}` clash: {why}")]
+pub struct RegistryError {
+    one: String,
+    other: String,
+    why: &'static str,
+}
+
+impl Registry {
+    /// A registry of these handlers.
+    ///
+    /// # Errors
+    /// If two of them have one name and version, one template and two names, or one name and two templates.
+    pub fn new(handlers: impl IntoIterator<Item = Handler>) -> Result<Self, RegistryError> {
+        let handlers: Vec<Handler> = handlers.into_iter().collect();
+        let declared: Vec<Declared> = handlers.iter().map(|handler| *handler.declared()).collect();
+        if let Some(clash) = first_clash(&declared) {
+            let (one, other) = clash.places();
+            let named = |at: usize| {
+                declared
+                    .get(at)
+                    .map_or_else(String::new, |d| format!("{} {}", d.name.text(), d.version.text()))
+            };
+            return Err(RegistryError { one: named(one), other: named(other), why: clash.explain() });
+        }
+        Ok(Self { handlers: handlers.into_iter().map(|handler| (handler.served(), handler)).collect() })
+    }
+
+    /// What it serves.
+    pub fn served(&self) -> impl Iterator<Item = &Served> {
+        self.handlers.keys()
+    }
+
+    /// The handlers.
+    pub fn handlers(&self) -> impl Iterator<Item = &Handler> {
+        self.handlers.values()
+    }
+
+    /// The handler of an operation and version.
+    #[must_use]
+    pub fn get(&self, served: &Served) -> Option<&Handler> {
+        self.handlers.get(served)
+    }
+
+    pub(crate) fn templates(&self) -> Vec<TemplateDeclaration> {
+        let declaration = |handler: &Handler| TemplateDeclaration {
+            operation: handler.spec().name.clone(),
+            template: handler.spec().template.to_owned(),
+            new_identity: handler.spec().new_identity.map(str::to_owned),
+        };
+        self.handlers.values().map(declaration).collect()
+    }
+}
+
+impl Handler {
+    /// The operation and version that it executes.
+    #[must_use]
+    pub fn served(&self) -> Served {
+        Served { operation: self.spec().name.clone(), version: self.spec().version.clone() }
+    }
+}

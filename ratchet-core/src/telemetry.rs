@@ -1,0 +1,31 @@
+//! What logs and metrics are told: names, counts and digests, never an input, a result or a key.
+
+use crate::model::{KeyDigest, OperationName, Outcome, State, Submitted};
+
+pub(crate) fn submitted(operation: &OperationName, key: KeyDigest, answer: &Submitted) {
+    let answer = match answer {
+        Submitted::New { .. } => "new",
+        Submitted::Existing { .. } => "existing",
+        Submitted::Conflict(_) => "conflict",
+        Submitted::Expired { .. } => "expired",
+    };
+    tracing::debug!(%operation, %key, answer, "submitted");
+    #[cfg(feature = "metrics")]
+    metrics::counter!("ratchet_submitted_total", "operation" => operation.to_string(), "answer" => answer)
+        .increment(1);
+}
+
+/// An attempt ended, and this is how its record goes on. Runs inside the attempt's span, which names the record.
+pub(crate) fn settled(operation: &OperationName, outcome: &Outcome, state: State) {
+    let outcome_name = outcome.kind().as_str();
+    match outcome.cause() {
+        None => tracing::debug!(outcome = outcome_name, %state, "attempt ended"),
+        Some(cause) => tracing::warn!(outcome = outcome_name, cause = %cause.kind(), %state, "attempt ended"),
+    }
+    #[cfg(feature = "metrics")]
+    metrics::counter!("ratchet_attempts_total",
+        "operation" => operation.to_string(), "outcome" => outcome_name, "state" => state.as_str())
+    .increment(1);
+    #[cfg(not(feature = "metrics"))]
+    let _ = operation;
+}

@@ -1,0 +1,222 @@
+//! Executes operations: the drive that polls a ledger.
+
+mod attempt;
+mod heartbeat;
+mod poll;
+
+use std::fmt::Write as _;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::decide::LONGEST_LEASE;
+use crate::ledger::{LedgerError, SharedLedger};
+use crate::model::{Namespace, WorkerId};
+use crate::operation::States;
+use crate::random::{SharedRandom, SystemRandom};
+use crate::registry::Registry;
+use crate::time::{SharedClock, SystemClock};
+use heartbeat::Leases;
+
+/// Sets up a [`Worker`].
+#[derive(Debug)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct WorkerBuilder {
+    ledger: SharedLedger,
+    namespace: Namespace,
+    registry: Registry,
+    states: States,
+    concurrency: usize,
+    lease: Duration,
+    poll_interval: Duration,
+    grace: Duration,
+    clock: SharedClock,
+    random: SharedRandom,
+}
+
+/// Why a worker cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkerError {
+    /// There is nothing to execute.
+    #[error("the registry is empty: name the operations in `ratchet::registry![…]`")]
+    NothingToServe,
+    /// A handler asks for state that the worker does not have.
+    #[error("`{operation}` needs a state of type `{state}`: add it with `.state(…)`")]
+    MissingState {
+        /// The operation.
+        operation: String,
+        /// The type.
+        state: &'static str,
+    },
+    /// A number makes no sense.
+    #[error("{what} must be {allowed}")]
+    Setting {
+        /// Which.
+        what: &'static str,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+}
+
+impl WorkerBuilder {
+    pub(crate) fn new(ledger: SharedLedger, namespace: Namespace, registry: Registry) -> Self {
+        Self {
+            ledger,
+            namespace,
+            registry,
+            states: States::default(),
+            concurrency: 16,
+            lease: Duration::from_secs(30),
+            poll_interval: Duration::from_millis(500),
+            grace: Duration::from_secs(30),
+            clock: SystemClock::shared(),
+            random: SystemRandom::shared(),
+        }
+    }
+
+    /// Hands a value to the handlers that ask for `State<T>`.
+    pub fn state<T: Clone + Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.states.insert(value);
+        self
+    }
+
+    /// How many attempts run at once; 16 unless said otherwise.
+    pub fn concurrency(mut self, attempts: usize) -> Self {
+        self.concurrency = attempts;
+        self
+    }
+
+    /// For how long a lease is granted; 30 seconds unless said otherwise. It is extended every third of it, so it
+    /// bounds how long the work of a dead worker rests, and not how long an attempt may run.
+    pub fn lease(mut self, span: Duration) -> Self {
+        self.lease = span;
+        self
+    }
+
+    /// How often to look for work of other processes; half a second unless said otherwise. Work of this process wakes
+    /// the worker at once.
+    pub fn poll_interval(mut self, span: Duration) -> Self {
+        self.poll_interval = span;
+        self
+    }
+
+    /// How long running attempts may go on after a shutdown was asked for; 30 seconds unless said otherwise.
+    pub fn grace(mut self, span: Duration) -> Self {
+        self.grace = span;
+        self
+    }
+
+    /// Another source of time, for tests and simulations.
+    pub fn clock(mut self, clock: SharedClock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Another source of randomness, which names the worker.
+    pub fn random(mut self, random: SharedRandom) -> Self {
+        self.random = random;
+        self
+    }
+
+    /// Checks that every handler can be called.
+    ///
+    /// # Errors
+    /// If the registry is empty, a handler's state is missing or a setting makes no sense.
+    pub fn build(self) -> Result<Worker, WorkerError> {
+        self.check_settings()?;
+        for handler in self.registry.handlers() {
+            if let Some(missing) = handler.spec().states.iter().find(|needed| !self.states.meets(needed)) {
+                let operation = handler.spec().name.to_string();
+                return Err(WorkerError::MissingState { operation, state: missing.name() });
+            }
+        }
+        let name = worker_name(&self.random);
+        let shared = Shared {
+            ledger: self.ledger,
+            namespace: self.namespace,
+            registry: self.registry,
+            states: Arc::new(self.states),
+            name,
+            concurrency: self.concurrency,
+            lease: self.lease,
+            poll_interval: self.poll_interval,
+            clock: self.clock,
+            leases: Leases::default(),
+            abandon: CancellationToken::new(),
+        };
+        Ok(Worker { shared: Arc::new(shared), grace: self.grace })
+    }
+
+    fn check_settings(&self) -> Result<(), WorkerError> {
+        let setting = |what, allowed| Err(WorkerError::Setting { what, allowed });
+        if self.registry.served().next().is_none() {
+            return Err(WorkerError::NothingToServe);
+        }
+        if self.concurrency == 0 {
+            return setting("the concurrency", "at least 1");
+        }
+        if self.lease < Duration::from_millis(100) || self.lease > LONGEST_LEASE {
+            return setting("the lease", "between 100 milliseconds and 15 minutes");
+        }
+        if self.poll_interval.is_zero() {
+            return setting("the poll interval", "longer than nothing");
+        }
+        Ok(())
+    }
+}
+
+fn worker_name(random: &SharedRandom) -> WorkerId {
+    let mut name = String::from("w-");
+    // Writing to a string cannot fail.
+    let _ = write!(name, "{:016x}", random.bits());
+    WorkerId::new(name).unwrap_or_else(|_| WorkerId::from_static("w"))
+}
+
+/// Leases due records and executes them.
+#[derive(Debug)]
+pub struct Worker {
+    shared: Arc<Shared>,
+    grace: Duration,
+}
+
+/// What the parts of a worker share.
+#[derive(Debug)]
+struct Shared {
+    ledger: SharedLedger,
+    namespace: Namespace,
+    registry: Registry,
+    states: Arc<States>,
+    name: WorkerId,
+    concurrency: usize,
+    lease: Duration,
+    poll_interval: Duration,
+    clock: SharedClock,
+    leases: Leases,
+    /// Attempts that still run when this is cancelled are given up as unknown.
+    abandon: CancellationToken,
+}
+
+impl Worker {
+    /// Executes operations until `shutdown` is ready.
+    ///
+    /// Then it leases nothing more, tells running attempts to stop and waits for them, as long as the grace lasts. What
+    /// runs after that is given up with an unknown outcome. Faults of the ledger while it runs are logged and waited
+    /// out.
+    ///
+    /// # Errors
+    /// If the ledger fails at the start, or holds another key template for one of the operations.
+    pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Result<(), LedgerError> {
+        self.shared.ledger.declare(self.shared.registry.templates()).await?;
+        poll::run(&self.shared, self.grace, shutdown).await;
+        Ok(())
+    }
+
+    /// The name that its leases carry.
+    #[must_use]
+    pub fn name(&self) -> &WorkerId {
+        &self.shared.name
+    }
+}
