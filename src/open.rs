@@ -1,0 +1,65 @@
+//! Opens a ledger by its address.
+
+use std::ops::Deref;
+
+use ratchet_core::{Client, LedgerError, Namespace, SharedLedger};
+
+/// A connection to a ledger: the place where operations are enqueued, executed and settled.
+///
+/// It is a [`Client`] that was opened by an address, and has all its methods. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Ratchet {
+    client: Client,
+}
+
+impl Ratchet {
+    /// Opens the ledger at `url`: `sqlite:ratchet.db` is a file in the current directory, which is created if it does
+    /// not exist.
+    ///
+    /// # Errors
+    /// If there is no store for the address, or the store cannot be opened.
+    pub async fn open(url: &str) -> Result<Self, LedgerError> {
+        let ledger: SharedLedger = match url.split_once(':') {
+            #[cfg(feature = "sqlite")]
+            Some(("sqlite", _)) => ratchet_sqlite::SqliteLedger::open(url).await?,
+            _ => return Err(unknown_scheme(url)),
+        };
+        Ok(Self::with_ledger(ledger))
+    }
+
+    /// Uses a ledger that is open already.
+    #[must_use]
+    pub fn with_ledger(ledger: SharedLedger) -> Self {
+        Self { client: Client::new(ledger) }
+    }
+
+    /// A ledger in memory, for unit tests.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self::with_ledger(ratchet_core::MemoryLedger::new())
+    }
+
+    /// The same ledger, in another namespace: a separate world of records.
+    #[must_use]
+    pub fn in_namespace(&self, namespace: Namespace) -> Self {
+        Self { client: self.client.in_namespace(namespace) }
+    }
+}
+
+impl Deref for Ratchet {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+fn unknown_scheme(url: &str) -> LedgerError {
+    // What stands before the colon holds no credentials; what follows may.
+    let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
+    LedgerError::Address {
+        url: format!("{scheme}:…"),
+        why: "no store of this build has such addresses; `sqlite:FILE` needs the feature `sqlite`".to_owned(),
+    }
+}
