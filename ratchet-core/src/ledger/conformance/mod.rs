@@ -1,1 +1,234 @@
 //! What every ledger must do, as test cases that any ledger crate runs.
+//!
+//! A ledger crate says how a fresh ledger is made, and [`conformance!`](crate::conformance!) writes one test per case,
+//! so that a failure has a name. The crate needs `tokio` with `macros` and `rt-multi-thread` as a dev-dependency.
+//!
+//! ```
+//! use ratchet_core::conformance::{Fixture, STARTED_AT};
+//! use ratchet_core::random::SystemRandom;
+//! use ratchet_core::time::ManualClock;
+//! use ratchet_core::MemoryLedger;
+//!
+//! async fn fresh() -> Fixture {
+//!     let clock = ManualClock::at(STARTED_AT);
+//!     Fixture::new(MemoryLedger::with(clock.clone(), SystemRandom::shared()), clock)
+//! }
+//!
+//! ratchet_core::conformance!(fresh);
+//! # let _ = fresh;
+//! ```
+//!
+//! Every time that a case expects is a literal distance from [`STARTED_AT`]: a ledger that reads another clock than the
+//! fixture's fails.
+
+#![allow(clippy::missing_panics_doc, reason = "a case fails by panicking")]
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use super::SharedLedger;
+use crate::time::{ManualClock, Timestamp};
+
+pub mod claim;
+pub mod decision;
+pub mod generation;
+pub mod keep;
+pub mod late;
+pub mod lease;
+pub mod list;
+pub mod people;
+pub mod race;
+pub mod serve;
+pub mod submit;
+pub mod work;
+
+mod build;
+
+/// Where the clock of a fixture stands at first: 2026-01-15T08:00:00Z.
+pub const STARTED_AT: Timestamp = Timestamp::from_millis(1_768_464_000_000);
+
+/// A fresh, empty ledger, the clock that it reads, and what must live as long as it.
+pub struct Fixture {
+    /// The ledger.
+    pub ledger: SharedLedger,
+    /// The only clock that the ledger reads.
+    pub clock: Arc<ManualClock>,
+    guard: Box<dyn Any + Send + Sync>,
+}
+
+impl Fixture {
+    /// A ledger that reads `clock`, which stands at [`STARTED_AT`].
+    #[must_use]
+    pub fn new(ledger: SharedLedger, clock: Arc<ManualClock>) -> Self {
+        Self { ledger, clock, guard: Box::new(()) }
+    }
+
+    /// Keeps something (a directory, a server) until the case is over.
+    #[must_use]
+    pub fn keeping(mut self, guard: impl Any + Send + Sync) -> Self {
+        self.guard = Box::new((self.guard, guard));
+        self
+    }
+}
+
+impl fmt::Debug for Fixture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fixture")
+            .field("ledger", &self.ledger)
+            .field("clock", &self.clock)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Writes one `#[tokio::test]` per case, for ledgers that `make` makes: an async function or closure without
+/// parameters that gives a [`Fixture`].
+#[macro_export]
+macro_rules! conformance {
+    ($make:expr) => {
+        $crate::conformance_cases! { $make;
+            submit {
+                a_new_key_makes_a_pending_record,
+                a_repetition_is_told_what_is_on_record,
+                a_repetition_of_a_success_receives_its_result,
+                another_input_conflicts_and_changes_nothing,
+                another_version_is_the_same_action,
+                namespaces_and_operations_are_separate,
+                one_batch_is_answered_in_order,
+                a_batch_answers_like_single_calls,
+                an_empty_batch_has_no_answers,
+                not_before_is_never_in_the_past,
+                the_longest_names_and_the_largest_input_are_kept,
+            }
+            generation {
+                a_new_generation_follows_each_definite_end,
+                no_generation_follows_an_open_end,
+                only_the_newest_generation_has_a_successor,
+                a_repeated_renewal_makes_no_second_one,
+                the_newest_generation_answers_for_the_key,
+                generations_run_side_by_side_with_their_own_tokens,
+            }
+            claim {
+                the_most_urgent_and_then_the_longest_waiting_comes_first,
+                nothing_is_claimed_before_its_time,
+                the_limit_is_kept,
+                a_claim_grants_a_lease_and_no_start,
+                only_named_operations_and_versions_are_touched,
+                only_the_named_namespace_is_touched,
+                no_lease_is_longer_than_the_longest,
+                start_is_merged_only_where_the_destination_deduplicates,
+                a_record_that_slept_past_its_window_is_parked,
+                a_retry_is_claimed_again_with_a_higher_token,
+            }
+            lease {
+                a_lease_is_exclusive_until_its_deadline,
+                an_unstarted_lease_ends_at_no_cost,
+                a_started_lease_ends_unknown,
+                a_started_lease_without_deduplication_parks,
+                an_implausible_lease_counts_as_over,
+                a_small_jump_back_ends_no_lease,
+                only_the_wall_clock_of_the_store_counts,
+                a_lease_is_extended_from_now,
+                a_lease_is_given_back_at_no_cost,
+                expire_keeps_its_limit,
+                a_record_that_does_not_exist_is_refused,
+            }
+            late {
+                a_late_renewal_is_accepted,
+                a_late_outcome_is_accepted,
+                a_superseded_token_is_refused,
+                a_stale_outcome_is_only_noted,
+                settling_twice_with_one_token_is_fine,
+                a_stale_success_settles_an_uncertain_record,
+                a_stale_success_settles_a_waiting_record,
+                a_stale_failure_changes_no_uncertain_record,
+                a_certain_end_replaces_an_unknown_one_on_its_attempt,
+            }
+            work {
+                a_start_is_durable_and_counted_once,
+                an_outcome_needs_a_start,
+                a_pin_is_kept_for_every_later_attempt,
+                a_changed_request_is_refused_and_changes_nothing,
+                steps_are_kept_one_by_one,
+                a_retry_waits_as_long_as_the_destination_asks,
+                attempts_are_listed_in_order,
+                an_uncertain_record_says_why,
+            }
+            decision {
+                every_change_is_what_the_decision_says,
+                refusals_change_nothing,
+                orders_of_one_batch_see_each_other,
+                a_full_record_survives_a_round_trip,
+            }
+            people {
+                cancel_stops_a_waiting_record,
+                cancel_supersedes_an_unstarted_lease,
+                cancel_tells_a_running_worker,
+                replay_keeps_the_identity_and_grows_the_token,
+                replay_of_an_uncertain_record_needs_the_risk_accepted,
+                applied_settles_as_succeeded,
+                not_applied_and_closed_settles_as_failed,
+                not_applied_with_old_calls_refused_runs_again,
+                still_unknown_only_moves_the_next_question,
+                decisions_of_people_are_listed_in_order,
+            }
+            keep {
+                purge_waits_for_the_end_of_the_retention,
+                purge_honours_the_retention_of_each_record,
+                purge_never_takes_what_is_open_or_uncertain,
+                purge_keeps_its_limit,
+                a_tombstone_answers_for_ever,
+                a_tombstone_takes_no_orders,
+                a_new_generation_may_follow_a_tombstone,
+                a_replayed_record_is_not_purged,
+            }
+            list {
+                pages_cover_everything_once,
+                filters_keep_what_they_name,
+                records_that_change_keep_their_place,
+                an_empty_ledger_has_an_empty_page,
+            }
+            serve {
+                a_changed_template_is_refused,
+                a_changed_template_with_a_reason_is_recorded,
+                a_refused_batch_of_templates_records_nothing,
+                two_templates_for_one_name_in_one_batch_are_refused,
+                unserved_records_are_counted_when_they_are_due,
+                the_next_due_moment_is_the_earliest_of_waits_and_leases,
+                a_submission_wakes_a_sleeping_worker,
+                a_replay_wakes_a_sleeping_worker,
+            }
+            race {
+                thirty_two_callers_make_one_record,
+                overlapping_batches_make_each_record_once,
+                eight_workers_never_get_the_same_record,
+                one_renewal_of_many_makes_a_generation,
+                one_of_two_settlers_decides,
+                a_lease_ends_once_for_many_keepers,
+                cancel_and_start_exclude_each_other,
+                purge_and_replay_exclude_each_other,
+            }
+        }
+    };
+}
+
+/// The expansion of [`conformance!`](crate::conformance!).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_cases {
+    ($make:expr; $($topic:ident { $($case:ident,)+ })+) => {
+        $(
+            mod $topic {
+                #[allow(unused_imports, clippy::wildcard_imports, reason = "`make` is named in the scope around")]
+                use super::*;
+
+                $(
+                    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+                    async fn $case() {
+                        $crate::conformance::$topic::$case(($make)().await).await;
+                    }
+                )+
+            }
+        )+
+    };
+}

@@ -1,0 +1,115 @@
+//! Listings: every record once, in the order of creation.
+
+use super::Fixture;
+use super::build::{HOUR, MAIL, cancel, done, id, submission};
+use crate::ledger::{Filter, Page};
+use crate::model::{Namespace, RecordId, State, Submission};
+
+fn filter(limit: usize) -> Filter {
+    Filter { limit, ..Filter::default() }
+}
+
+async fn all_pages(fixture: &Fixture, filter: Filter) -> Vec<String> {
+    let mut keys = Vec::new();
+    let mut next = filter.clone();
+    for _ in 0..100 {
+        let page = fixture.ledger.list(next).await.expect("list");
+        assert!(page.records.len() <= filter.limit.max(1));
+        keys.extend(page.records.iter().map(|record| record.id.key.as_str().to_owned()));
+        let Some(after) = page.next else {
+            return keys;
+        };
+        assert!(!page.records.is_empty(), "a page with a successor holds something");
+        next = Filter { after: Some(after), ..filter.clone() };
+    }
+    panic!("the listing has no end");
+}
+
+/// Page by page, whatever their size, every record comes once and in the order of creation.
+pub async fn pages_cover_everything_once(fixture: Fixture) {
+    let keys: Vec<String> = (1..=7).map(|number| format!("invoice:{}", 10 - number)).collect();
+    for key in &keys {
+        let _ = fixture.submit(submission(key)).await;
+    }
+    for limit in [1, 2, 3, 7, 8, 100] {
+        assert_eq!(all_pages(&fixture, filter(limit)).await, keys, "pages of {limit}");
+    }
+    let page = fixture.ledger.list(filter(0)).await.expect("list");
+    assert_eq!(page.records.len(), 1, "a page holds at least one");
+}
+
+/// Namespace, operation and state are kept, alone and together, on every page.
+pub async fn filters_keep_what_they_name(fixture: Fixture) {
+    let tenant = Namespace::from_static("tenant-a");
+    for number in 1..=12 {
+        let mut one = submission(&format!("invoice:{number}"));
+        one.id = RecordId {
+            namespace: if number % 2 == 0 { tenant.clone() } else { one.id.namespace },
+            operation: if number % 3 == 0 { MAIL } else { one.id.operation },
+            ..one.id
+        };
+        let id = one.id.clone();
+        let _ = fixture.submit(one).await;
+        if number > 6 {
+            fixture.apply(&id, cancel()).await.expect("cancel");
+        }
+    }
+    let by = |namespace: &Namespace, operation, state| Filter {
+        namespace: namespace.clone(),
+        operation,
+        state,
+        ..filter(2)
+    };
+    let default = Namespace::DEFAULT;
+    let pending = Some(State::Pending);
+    for (filter, numbers) in [
+        (by(&default, None, None), vec![1, 3, 5, 7, 9, 11]),
+        (by(&tenant, None, None), vec![2, 4, 6, 8, 10, 12]),
+        (by(&tenant, Some(MAIL), None), vec![6, 12]),
+        (by(&default, None, pending), vec![1, 3, 5]),
+        (by(&tenant, Some(MAIL), pending), vec![6]),
+        (by(&default, Some(MAIL), Some(State::Cancelled)), vec![9]),
+        (by(&default, None, Some(State::Uncertain)), vec![]),
+    ] {
+        let keys: Vec<String> = numbers.iter().map(|number| format!("invoice:{number}")).collect();
+        assert_eq!(all_pages(&fixture, filter.clone()).await, keys, "{filter:?}");
+    }
+}
+
+/// A record that changes between two pages is neither skipped nor seen twice.
+pub async fn records_that_change_keep_their_place(fixture: Fixture) {
+    fixture.settled(submission("invoice:1"), done("1")).await;
+    for number in 2..=4 {
+        let _ = fixture.submit(Submission { ..submission(&format!("invoice:{number}")) }).await;
+    }
+    let first = fixture.ledger.list(filter(2)).await.expect("list");
+    fixture.advance(HOUR);
+    fixture.apply(&id("invoice:2"), cancel()).await.expect("cancel");
+    fixture.apply(&id("invoice:3"), cancel()).await.expect("cancel");
+    let _ = fixture.submit(submission("invoice:5")).await;
+    let rest = Filter { after: first.next, ..filter(10) };
+    let rest = fixture.ledger.list(rest).await.expect("list");
+    let seen: Vec<(&str, State)> = first
+        .records
+        .iter()
+        .chain(&rest.records)
+        .map(|record| (record.id.key.as_str(), record.state))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("invoice:1", State::Succeeded),
+            ("invoice:2", State::Pending),
+            ("invoice:3", State::Cancelled),
+            ("invoice:4", State::Pending),
+            ("invoice:5", State::Pending),
+        ]
+    );
+}
+
+/// There is nothing, and nothing after it.
+pub async fn an_empty_ledger_has_an_empty_page(fixture: Fixture) {
+    assert_eq!(fixture.ledger.list(filter(10)).await.expect("list"), Page::default());
+    assert_eq!(fixture.expire().await, 0);
+    assert_eq!(fixture.purge().await, 0);
+}

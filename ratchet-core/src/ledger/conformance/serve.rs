@@ -1,0 +1,139 @@
+//! What a worker asks before and while it sleeps: templates, unserved records, the next due moment, wake-ups.
+
+use super::Fixture;
+use super::build::{
+    COLLECT, HOUR, MAIL, MINUTE, SECOND, V1, V2, at, cancel, claim, id, rejected, replay, served, submission,
+};
+use crate::ledger::{LedgerError, Served, TemplateDeclaration, Unserved};
+use crate::model::{Namespace, OperationName, RecordId, Submission};
+
+fn template(operation: OperationName, template: &str, new_identity: Option<&str>) -> TemplateDeclaration {
+    TemplateDeclaration {
+        operation,
+        template: template.to_owned(),
+        new_identity: new_identity.map(str::to_owned),
+    }
+}
+
+async fn declare(fixture: &Fixture, templates: Vec<TemplateDeclaration>) -> Result<(), (String, String)> {
+    match fixture.ledger.declare(templates).await {
+        Ok(()) => Ok(()),
+        Err(LedgerError::TemplateChanged { declared, on_record, .. }) => Err((declared, on_record)),
+        Err(other) => panic!("declare: {other}"),
+    }
+}
+
+fn refused(declared: &str, on_record: &str) -> Result<(), (String, String)> {
+    Err((declared.to_owned(), on_record.to_owned()))
+}
+
+/// The same action must not get a second identity by an edit of its template.
+pub async fn a_changed_template_is_refused(fixture: Fixture) {
+    let first = template(COLLECT, "invoice:<id>:v1", None);
+    assert_eq!(declare(&fixture, vec![first.clone()]).await, Ok(()));
+    assert_eq!(declare(&fixture, vec![first.clone()]).await, Ok(()));
+    let changed = template(COLLECT, "invoice:<id>:v2", None);
+    let answer = declare(&fixture, vec![changed]).await;
+    assert_eq!(answer, refused("invoice:<id>:v2", "invoice:<id>:v1"));
+    assert_eq!(declare(&fixture, vec![first]).await, Ok(()));
+}
+
+/// With a stated reason the template may change, and is the one on record from then on.
+pub async fn a_changed_template_with_a_reason_is_recorded(fixture: Fixture) {
+    for (declared, reason, answer) in [
+        ("invoice:<id>:v1", None, Ok(())),
+        ("invoice:<id>:v2", Some("ids were merged"), Ok(())),
+        ("invoice:<id>:v2", None, Ok(())),
+        ("invoice:<id>:v1", None, refused("invoice:<id>:v1", "invoice:<id>:v2")),
+    ] {
+        assert_eq!(declare(&fixture, vec![template(COLLECT, declared, reason)]).await, answer);
+    }
+}
+
+/// One refusal, and nothing of the whole batch is recorded.
+pub async fn a_refused_batch_of_templates_records_nothing(fixture: Fixture) {
+    assert_eq!(declare(&fixture, vec![template(COLLECT, "invoice:<id>", None)]).await, Ok(()));
+    let batch = vec![template(MAIL, "receipt:<id>", None), template(COLLECT, "bill:<id>", None)];
+    assert_eq!(declare(&fixture, batch).await, refused("bill:<id>", "invoice:<id>"));
+    let other = template(MAIL, "mail:<id>", None);
+    assert_eq!(declare(&fixture, vec![other]).await, Ok(()), "nothing was recorded for the first entry");
+}
+
+/// Entries of a batch see each other, as if each had come alone.
+pub async fn two_templates_for_one_name_in_one_batch_are_refused(fixture: Fixture) {
+    let batch = vec![template(COLLECT, "invoice:<id>", None), template(COLLECT, "bill:<id>", None)];
+    assert_eq!(declare(&fixture, batch).await, refused("bill:<id>", "invoice:<id>"));
+    assert_eq!(declare(&fixture, vec![template(COLLECT, "bill:<id>", None)]).await, Ok(()));
+}
+
+/// Due records that nobody can execute are counted per operation and version; others are not.
+pub async fn unserved_records_are_counted_when_they_are_due(fixture: Fixture) {
+    let newer = |key| Submission { version: V2, ..submission(key) };
+    let mail = Submission { id: RecordId { operation: MAIL, ..id("invoice:1") }, ..submission("invoice:1") };
+    let later = Submission { not_before: Some(at(HOUR)), ..newer("invoice:4") };
+    let elsewhere = Submission {
+        id: RecordId { namespace: Namespace::from_static("tenant-a"), ..id("invoice:1") },
+        ..newer("invoice:1")
+    };
+    let stopped = newer("invoice:5");
+    let stopped_id = stopped.id.clone();
+    let batch = vec![
+        submission("invoice:1"),
+        newer("invoice:2"),
+        newer("invoice:3"),
+        mail,
+        later,
+        elsewhere,
+        stopped,
+    ];
+    assert_eq!(fixture.ledger.submit(batch).await.expect("submit").len(), 7);
+    fixture.apply(&stopped_id, cancel()).await.expect("cancel");
+    let unserved = |operation, version, records| Unserved { wanted: Served { operation, version }, records };
+    let count = async |served| {
+        let mut counted = fixture.ledger.unserved(Namespace::DEFAULT, served).await.expect("unserved");
+        counted.sort_by(|one, other| one.wanted.cmp(&other.wanted));
+        counted
+    };
+    assert_eq!(count(served()).await, [unserved(COLLECT, V2, 2), unserved(MAIL, V1, 1)]);
+    fixture.advance(HOUR);
+    assert_eq!(count(served()).await, [unserved(COLLECT, V2, 3), unserved(MAIL, V1, 1)]);
+    let everything = vec![unserved(COLLECT, V1, 1), unserved(COLLECT, V2, 3), unserved(MAIL, V1, 1)];
+    assert_eq!(count(Vec::new()).await, everything);
+}
+
+/// A worker sleeps until the earliest of: a record that becomes ready, a lease that ends.
+pub async fn the_next_due_moment_is_the_earliest_of_waits_and_leases(fixture: Fixture) {
+    let next = async || fixture.ledger.next_due(Namespace::DEFAULT, served()).await.expect("next_due");
+    assert_eq!(next().await, None);
+    let ready = |key, span| Submission { not_before: Some(at(span)), ..submission(key) };
+    let _ = fixture.submit(ready("invoice:1", 3 * HOUR)).await;
+    assert_eq!(next().await, Some(at(3 * HOUR)));
+    let _ = fixture.submit(ready("invoice:2", HOUR)).await;
+    assert_eq!(next().await, Some(at(HOUR)));
+    let unserved = Submission { version: V2, ..submission("invoice:3") };
+    let _ = fixture.submit(unserved).await;
+    assert_eq!(next().await, Some(at(HOUR)), "nobody here executes version 2");
+    fixture.advance(HOUR);
+    assert_eq!(fixture.claim(claim(10)).await.len(), 1);
+    assert_eq!(next().await, Some(at(HOUR + MINUTE)), "the end of the lease");
+    fixture.apply(&id("invoice:1"), cancel()).await.expect("cancel");
+    fixture.apply(&id("invoice:2"), cancel()).await.expect("cancel");
+    assert_eq!(next().await, None, "settled records are never due");
+}
+
+/// Whoever sleeps on the ledger wakes when a record is submitted.
+pub async fn a_submission_wakes_a_sleeping_worker(fixture: Fixture) {
+    let mut wakeups = fixture.ledger.wakeups();
+    wakeups.borrow_and_update();
+    let _ = fixture.submit(submission("invoice:1")).await;
+    tokio::time::timeout(10 * SECOND, wakeups.changed()).await.expect("a wake-up").expect("the ledger lives");
+}
+
+/// And when one is made ready again.
+pub async fn a_replay_wakes_a_sleeping_worker(fixture: Fixture) {
+    fixture.settled(submission("invoice:1"), rejected()).await;
+    let mut wakeups = fixture.ledger.wakeups();
+    wakeups.borrow_and_update();
+    fixture.apply(&id("invoice:1"), replay(false)).await.expect("replay");
+    tokio::time::timeout(10 * SECOND, wakeups.changed()).await.expect("a wake-up").expect("the ledger lives");
+}
