@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    AuditEntry, Conflict, Effect, Fingerprint, Record, RecordId, State, Submission, Submitted, Token,
-    Tombstone, Version,
+    AuditEntry, Conflict, Effect, Fingerprint, Generation, Record, RecordId, State, Submission, Submitted,
+    Token, Tombstone, Version,
 };
 use crate::time::Timestamp;
 
@@ -35,7 +35,11 @@ pub enum SubmitDecision {
 #[must_use]
 pub fn decide_submission(newest: Option<&Stored>, submission: &Submission, now: Timestamp) -> SubmitDecision {
     match (newest, &submission.renewal) {
-        (None, None) => insert(submission.id.clone(), submission, State::Pending, now),
+        (None, None) => {
+            // Generations count from 1, and only a renewal makes another one.
+            let first = RecordId { generation: Generation::FIRST, ..submission.id.clone() };
+            insert(first, submission, State::Pending, now)
+        }
         (None, Some(_)) => conflict(Conflict::NotNewest),
         (Some(stored), None) => SubmitDecision::Answer(compare(stored, submission)),
         (Some(stored), Some(_)) => renew(stored, submission, now),
