@@ -290,12 +290,12 @@ impl Ledger for MemoryLedger {
     fn declare(&self, templates: Vec<TemplateDeclaration>) -> LedgerFuture<'_, ()> {
         Box::pin(async move {
             let mut rows = self.rows();
-            for declared in &templates {
-                declared.check(rows.templates.get(&declared.operation).map(String::as_str))?;
-            }
+            let mut on_record = rows.templates.clone();
             for declared in templates {
-                rows.templates.insert(declared.operation, declared.template);
+                declared.check(on_record.get(&declared.operation).map(String::as_str))?;
+                on_record.insert(declared.operation, declared.template);
             }
+            rows.templates = on_record;
             Ok(())
         })
     }
