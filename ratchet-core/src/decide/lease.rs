@@ -141,8 +141,10 @@ pub(super) fn pin(
     if let Some(existing) = &effect.pin {
         match difference(existing, request) {
             None => {
-                let answer = Answer::Pinned(existing.clone());
-                return Ok(Decision::new(record.clone(), answer));
+                // This attempt may send it as well, so only one that comes after it may replace it.
+                let confirmed = Pin { by: token, ..existing.clone() };
+                effect.pin = Some(confirmed.clone());
+                return Ok(Decision::new(pinned, Answer::Pinned(confirmed)));
             }
             // What a destination certainly never acted on may be replaced, but only by a later attempt: this one
             // may have sent it.
