@@ -152,7 +152,12 @@ pub(super) fn pin(
             Some(what) => return Err(Refusal::RequestChanged(what)),
         }
     }
-    let first_at = effect.pin.as_ref().map_or(now, |earlier| earlier.first_at);
+    let first_at = match &effect.pin {
+        Some(earlier) => earlier.first_at,
+        // An attempt that pinned nothing may have sent the identity by itself, so the window is open since then.
+        None if effect.may_be_applied => effect.first_started_at.unwrap_or(now),
+        None => now,
+    };
     let pin = Pin {
         wire_key: request.wire_key.clone(),
         recipe: request.recipe,
