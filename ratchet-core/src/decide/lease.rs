@@ -232,7 +232,10 @@ pub(super) fn finish_step(
         Outcome::NotApplied { .. } | Outcome::Rejected { .. } if !step.effect.may_be_applied => {
             step.state = StepState::NotApplied;
         }
-        _ => step.effect.may_be_applied = true,
+        _ => {
+            step.state = StepState::Started;
+            step.effect.may_be_applied = true;
+        }
     }
     Ok(Decision::new(finished, Answer::StepFinished))
 }
