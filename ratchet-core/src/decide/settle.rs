@@ -230,7 +230,7 @@ fn retry(record: &mut Record, at: Timestamp) {
 /// The policy's wait with its spread, or what the destination asked for, whichever is longer.
 fn next_attempt(record: &Record, retry_after: Option<Duration>, moment: Moment) -> Timestamp {
     let policy = &record.policy.retry;
-    let base = policy.delay_after(record.spent);
+    let base = policy.delay_after(record.spent).min(RetryPolicy::LONGEST_DELAY);
     let spread = base * policy.jitter_percent.min(100) / 100;
     let own = (base.saturating_sub(spread)) + spread * 2 * moment.jitter.per_mille() / 1000;
     let wait = own.max(retry_after.unwrap_or_default()).min(RetryPolicy::LONGEST_DELAY);
