@@ -1,0 +1,67 @@
+//! The client: a connection pool that neither follows redirects nor tries again by itself.
+
+use std::time::Duration;
+
+use reqwest::{ClientBuilder, Method, redirect, retry};
+
+use crate::request::{NoIdentity, Request};
+
+/// Sends requests under the identity of an operation. Cheap to clone; share one, since it holds the connections.
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: reqwest::Client,
+}
+
+/// The client could not be set up.
+#[derive(Debug, thiserror::Error)]
+#[error("the HTTP client cannot be set up")]
+pub struct ClientError(#[from] reqwest::Error);
+
+impl Client {
+    /// A client that waits 10 seconds for a connection and 30 for an answer.
+    ///
+    /// # Errors
+    /// If the TLS library cannot be initialised.
+    pub fn new() -> Result<Self, ClientError> {
+        Self::configured(|builder| builder)
+    }
+
+    /// A client with settings of reqwest's builder: proxies, certificates, timeouts, default headers.
+    ///
+    /// Redirects and automatic retries stay off whatever the settings say: a redirected POST arrives somewhere else, and
+    /// a silent second send is what this crate is there to prevent.
+    ///
+    /// # Errors
+    /// If the settings cannot be used.
+    pub fn configured(configure: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Result<Self, ClientError> {
+        let builder = reqwest::Client::builder()
+            .connect_timeout(Duration::from_secs(10))
+            .timeout(Duration::from_secs(30));
+        let http = configure(builder).redirect(redirect::Policy::none()).retry(retry::never()).build()?;
+        Ok(Self { http })
+    }
+
+    /// A POST request.
+    pub fn post(&self, url: &str) -> Request<NoIdentity> {
+        self.request(Method::POST, url)
+    }
+
+    /// A PUT request.
+    pub fn put(&self, url: &str) -> Request<NoIdentity> {
+        self.request(Method::PUT, url)
+    }
+
+    /// A PATCH request.
+    pub fn patch(&self, url: &str) -> Request<NoIdentity> {
+        self.request(Method::PATCH, url)
+    }
+
+    /// A DELETE request.
+    pub fn delete(&self, url: &str) -> Request<NoIdentity> {
+        self.request(Method::DELETE, url)
+    }
+
+    fn request(&self, method: Method, url: &str) -> Request<NoIdentity> {
+        Request::new(self.http.clone(), self.http.request(method, url))
+    }
+}

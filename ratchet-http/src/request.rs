@@ -1,0 +1,124 @@
+//! A request on its way from the handler to the destination.
+
+use ratchet_core::contract::Mechanism;
+use ratchet_core::{Cause, CauseKind, Context, Failure, Fingerprint, Outcome};
+use reqwest::RequestBuilder;
+use reqwest::header::{HeaderName, HeaderValue};
+use serde::Serialize;
+
+use crate::answer::Answer;
+use crate::classify::{Reading, read_answer, read_error};
+
+/// A request that has no identity yet, and so cannot be delivered.
+#[derive(Debug, Clone, Copy)]
+pub struct NoIdentity;
+
+/// A request; `I` is [`NoIdentity`] until [`idempotent`](Self::idempotent) gives it the identity of an attempt.
+#[derive(Debug)]
+#[must_use = "nothing is sent until it is delivered"]
+pub struct Request<I> {
+    http: reqwest::Client,
+    builder: RequestBuilder,
+    identity: I,
+}
+
+impl Request<NoIdentity> {
+    pub(crate) fn new(http: reqwest::Client, builder: RequestBuilder) -> Self {
+        Self { http, builder, identity: NoIdentity }
+    }
+
+    /// Sends it under the identity of this attempt's operation, in the place that the operation's contract names. Where
+    /// the contract names none, nothing is added.
+    pub fn idempotent(self, ctx: &Context) -> Request<&Context> {
+        Request { http: self.http, builder: self.builder, identity: ctx }
+    }
+}
+
+impl<I> Request<I> {
+    /// A JSON body.
+    pub fn json<T: Serialize + ?Sized>(self, body: &T) -> Self {
+        Self { builder: self.builder.json(body), ..self }
+    }
+
+    /// A body of bytes.
+    pub fn body(self, body: impl Into<bytes::Bytes>) -> Self {
+        Self { builder: self.builder.body(body.into()), ..self }
+    }
+
+    /// A header. The header that carries the identity is not set by hand.
+    pub fn header(self, name: &str, value: &str) -> Self {
+        Self { builder: self.builder.header(name, value), ..self }
+    }
+
+    /// A bearer token.
+    pub fn bearer_auth(self, token: &str) -> Self {
+        Self { builder: self.builder.bearer_auth(token), ..self }
+    }
+
+    /// Basic authentication.
+    pub fn basic_auth(self, user: &str, password: &str) -> Self {
+        Self { builder: self.builder.basic_auth(user, Some(password)), ..self }
+    }
+}
+
+impl Request<&Context> {
+    /// Sends the request once, and returns the answer if it says that the effect happened.
+    ///
+    /// Method, URL and body are written down before the first send. A later attempt that would send something else, a
+    /// clock in the body for instance, is stopped before the network.
+    ///
+    /// # Errors
+    /// A [`Failure`] that says what is known about the effect, for the handler to pass on.
+    pub async fn deliver(self) -> Result<Answer, Failure> {
+        let mut request = self.builder.build().map_err(|error| not_sent(error.without_url()))?;
+        let body = request.body().map_or(Some(&[][..]), reqwest::Body::as_bytes);
+        let Some(body) = body else {
+            return Err(not_sent("a body that is a stream cannot be sent again: collect it first"));
+        };
+        let fingerprint = Fingerprint::of_parts(&[
+            request.method().as_str().as_bytes(),
+            request.url().as_str().as_bytes(),
+            body,
+        ]);
+        let scope = request.url().origin().ascii_serialization();
+        let pin = self.identity.pin(&scope, fingerprint).await?;
+        if let Mechanism::Header(name) = self.identity.contract().mechanism() {
+            put_identity(request.headers_mut(), name, &pin.wire_key)?;
+        }
+        let asked = request.url().clone();
+        let reading = match self.http.execute(request).await {
+            Ok(response) => read_answer(response, &asked).await,
+            Err(error) => read_error(&error),
+        };
+        match reading {
+            Reading::Done(answer) => Ok(answer),
+            Reading::Otherwise(failure) => {
+                tracing::debug!(
+                    outcome = failure.outcome().kind().as_str(),
+                    "the destination did not confirm"
+                );
+                Err(failure)
+            }
+        }
+    }
+}
+
+fn put_identity(headers: &mut reqwest::header::HeaderMap, name: &str, key: &str) -> Result<(), Failure> {
+    let bad = |_: reqwest::header::InvalidHeaderName| {
+        not_sent("the contract names a header that HTTP does not allow")
+    };
+    let name: HeaderName = name.parse().map_err(bad)?;
+    if headers.contains_key(&name) {
+        return Err(not_sent(format_args!(
+            "the header `{name}` was set by hand and carries the identity: leave it to `.idempotent(&ctx)`"
+        )));
+    }
+    let value = HeaderValue::from_str(key)
+        .map_err(|_| not_sent("the key has characters that HTTP does not allow"))?;
+    headers.insert(name, value);
+    Ok(())
+}
+
+fn not_sent(why: impl std::fmt::Display) -> Failure {
+    Failure::new(Outcome::NotApplied { cause: Cause::new(CauseKind::Handler, why), retry_after: None })
+}

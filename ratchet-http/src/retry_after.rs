@@ -1,0 +1,55 @@
+//! The header `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date.
+
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
+use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
+
+/// How long the destination asks to wait. A date is compared with the answer's own `Date`, so that a wrong clock on one
+/// side does not matter.
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let until = date(text)?;
+    let now = text_of(headers, &DATE).and_then(date).or_else(|| SystemTime::now().try_into().ok())?;
+    Some(until.duration_since(now).try_into().unwrap_or(Duration::ZERO))
+}
+
+fn text_of<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+fn date(text: &str) -> Option<Timestamp> {
+    DateTimeParser::new().parse_timestamp(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(pairs: &[(HeaderName, &'static str)]) -> Option<Duration> {
+        retry_after(&pairs.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect())
+    }
+
+    #[test]
+    fn reads_seconds_and_dates() {
+        assert_eq!(of(&[(RETRY_AFTER, "120")]), Some(Duration::from_secs(120)));
+        let date = (DATE, "Sun, 29 Nov 2026 15:00:00 GMT");
+        assert_eq!(
+            of(&[(RETRY_AFTER, "Sun, 29 Nov 2026 15:00:30 GMT"), date.clone()]),
+            Some(Duration::from_secs(30))
+        );
+        assert_eq!(of(&[(RETRY_AFTER, "Sun, 29 Nov 2026 14:00:00 GMT"), date]), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn ignores_what_it_cannot_read() {
+        for text in ["", "soon", "-5", "1.5", "99999999999999999999999"] {
+            assert_eq!(of(&[(RETRY_AFTER, text)]), None, "{text}");
+        }
+        assert_eq!(of(&[]), None);
+    }
+}
