@@ -6,7 +6,7 @@ use super::command::{Answer, AttemptNote, Decision, Refusal};
 use super::{LONGEST_LEASE, Moment, lease, resolve};
 use crate::contract::Mechanism;
 use crate::model::{
-    Cause, CauseKind, Effect, Outcome, Payload, Record, State, StepState, Token, Uncertainty,
+    Cause, CauseKind, Effect, Outcome, OutcomeKind, Payload, Record, State, StepState, Token, Uncertainty,
 };
 use crate::policy::{OnUnknown, RetryPolicy};
 use crate::time::Timestamp;
@@ -78,6 +78,9 @@ pub(super) fn expire(record: &Record, moment: Moment) -> Result<Decision, Refusa
 fn after(record: &Record, outcome: &Outcome, moment: Moment) -> Record {
     let mut next = Record { lease: None, risk_accepted: false, ..record.clone() };
     next.cause = outcome.cause().cloned();
+    if outcome.kind() != OutcomeKind::Done {
+        mark_unfinished_steps(&mut next);
+    }
     match outcome {
         Outcome::Done { result, missing } => {
             succeed(&mut next, result.as_ref(), missing.as_ref(), moment.now);
@@ -90,11 +93,11 @@ fn after(record: &Record, outcome: &Outcome, moment: Moment) -> Record {
                 finish(&mut next, State::Failed, moment.now);
             }
         }
-        Outcome::Rejected { .. } if !record.may_be_applied() => finish(&mut next, State::Failed, moment.now),
-        Outcome::NotApplied { retry_after, .. } if !record.may_be_applied() => {
+        Outcome::Rejected { .. } if !next.may_be_applied() => finish(&mut next, State::Failed, moment.now),
+        Outcome::NotApplied { retry_after, .. } if !next.may_be_applied() => {
             not_applied(&mut next, *retry_after, moment);
         }
-        // A certain answer about this attempt says nothing about an earlier one that may have had its effect.
+        // A certain answer says nothing about an earlier attempt, or an unfinished step, that may have had its effect.
         Outcome::Rejected { .. } => unknown(&mut next, None, moment),
         Outcome::NotApplied { retry_after, .. } => unknown(&mut next, *retry_after, moment),
         Outcome::Unknown { retry_after, .. } => {
@@ -108,14 +111,19 @@ fn after(record: &Record, outcome: &Outcome, moment: Moment) -> Record {
     next
 }
 
-/// Marks every effect that this attempt may have had; `false` if there is none.
+/// A step that was entered and never reported may have had its effect, whatever the handler says at its end: it may
+/// have been dropped halfway, beside another step that failed.
+fn mark_unfinished_steps(record: &mut Record) {
+    for step in record.steps.values_mut().filter(|step| step.state == StepState::Started) {
+        step.effect.may_be_applied = true;
+    }
+}
+
+/// Marks the handler's own effect; `false` if nothing of the record may have been applied.
 fn mark_unconfirmed(record: &mut Record) -> bool {
     // A handler that keeps its effects inside steps has none of its own.
     if *record.effect.contract.mechanism() != Mechanism::Steps {
         record.effect.may_be_applied = true;
-    }
-    for step in record.steps.values_mut().filter(|step| step.state == StepState::Started) {
-        step.effect.may_be_applied = true;
     }
     record.may_be_applied()
 }
