@@ -99,7 +99,11 @@ fn after(record: &Record, outcome: &Outcome, moment: Moment) -> Record {
         }
         // A certain answer says nothing about an earlier attempt, or an unfinished step, that may have had its effect.
         Outcome::Rejected { .. } => unknown(&mut next, None, moment),
-        Outcome::NotApplied { retry_after, .. } => unknown(&mut next, *retry_after, moment),
+        Outcome::NotApplied { retry_after, .. } => {
+            // To wait because the destination asked for it is no attempt; the deadline of blind sends still holds.
+            next.spent += u32::from(retry_after.is_none());
+            continue_unconfirmed(&mut next, *retry_after, moment);
+        }
         Outcome::Unknown { retry_after, .. } => {
             if mark_unconfirmed(&mut next) {
                 unknown(&mut next, *retry_after, moment);
@@ -175,6 +179,10 @@ fn not_applied(record: &mut Record, retry_after: Option<Duration>, moment: Momen
 
 fn unknown(record: &mut Record, retry_after: Option<Duration>, moment: Moment) {
     record.spent += 1;
+    continue_unconfirmed(record, retry_after, moment);
+}
+
+fn continue_unconfirmed(record: &mut Record, retry_after: Option<Duration>, moment: Moment) {
     let at = next_attempt(record, retry_after, moment);
     match why_not_again(record, at) {
         None => retry(record, at),
