@@ -1,1 +1,30 @@
 //! The embedded SQLite ledger of Ratchet.
+//!
+//! [`SqliteLedger`] keeps records in an SQLite database, which may be your own: its tables start with `ratchet_`.
+//! One task writes and commits for many callers at once, every commit is synced before anybody is answered, and reads
+//! go through connections of their own. [`submit_in`] submits inside a transaction of yours.
+//!
+//! The tables are made by plain SQL files with a version of their own in `ratchet_schema`; the query plans of the hot
+//! paths name their indexes, so they do not depend on `ANALYZE`.
+
+mod apply;
+mod audit;
+mod batch;
+mod claim;
+mod desk;
+mod error;
+mod ledger;
+mod maintenance;
+mod options;
+mod read;
+mod row;
+mod schema;
+mod submit;
+mod templates;
+mod write;
+mod writer;
+
+pub use ledger::SqliteLedger;
+pub use options::SqliteOptions;
+pub use schema::migrate;
+pub use submit::{submit_in, submit_in_at};

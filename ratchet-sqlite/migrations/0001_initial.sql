@@ -1,0 +1,110 @@
+-- The first schema. Times are milliseconds since the Unix epoch. Columns hold what a query or an operator asks for;
+-- snapshots and facts that are only ever read whole are JSON.
+
+CREATE TABLE ratchet_records (
+    -- AUTOINCREMENT: a listing goes by this number, so a purged record's number must never come back.
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    key TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    version TEXT NOT NULL,
+    fingerprint BLOB NOT NULL,
+    priority INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    ready_at INTEGER NOT NULL,
+    token INTEGER NOT NULL DEFAULT 0,
+    lease_worker TEXT,
+    lease_until INTEGER,
+    lease_started_at INTEGER,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    spent INTEGER NOT NULL DEFAULT 0,
+    may_be_applied INTEGER NOT NULL DEFAULT 0,
+    first_started_at INTEGER,
+    pin TEXT,
+    cancel_requested INTEGER NOT NULL DEFAULT 0,
+    risk_accepted INTEGER NOT NULL DEFAULT 0,
+    cause TEXT,
+    uncertainty TEXT,
+    reconcile_at INTEGER,
+    settled_at INTEGER,
+    -- When a tombstone may take its place; NULL while it must stay.
+    purge_at INTEGER,
+    result TEXT,
+    policy TEXT NOT NULL,
+    contract TEXT NOT NULL,
+    input TEXT NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX ratchet_records_identity ON ratchet_records (namespace, operation, key, generation);
+
+-- Claims: one seek per operation, version and priority, whatever else waits.
+CREATE INDEX ratchet_records_pending ON ratchet_records (namespace, operation, version, priority, ready_at)
+    WHERE state = 'pending';
+
+CREATE INDEX ratchet_records_leased ON ratchet_records (lease_until) WHERE state = 'running';
+
+CREATE INDEX ratchet_records_purgeable ON ratchet_records (purge_at) WHERE purge_at IS NOT NULL;
+
+-- What operators look for; rare enough to cost the usual record nothing.
+CREATE INDEX ratchet_records_attention ON ratchet_records (namespace, state)
+    WHERE state IN ('failed', 'exhausted', 'uncertain', 'abandoned');
+
+CREATE TABLE ratchet_steps (
+    record_id INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    state TEXT NOT NULL,
+    may_be_applied INTEGER NOT NULL,
+    first_started_at INTEGER,
+    pin TEXT,
+    contract TEXT NOT NULL,
+    result TEXT,
+    PRIMARY KEY (record_id, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE ratchet_attempts (
+    record_id INTEGER NOT NULL,
+    token INTEGER NOT NULL,
+    worker TEXT NOT NULL,
+    version TEXT NOT NULL,
+    leased_at INTEGER NOT NULL,
+    started_at INTEGER,
+    ended_at INTEGER,
+    outcome TEXT,
+    cause TEXT,
+    late INTEGER,
+    PRIMARY KEY (record_id, token)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE ratchet_audit (
+    id INTEGER PRIMARY KEY,
+    record_id INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    by TEXT NOT NULL,
+    action TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    from_state TEXT NOT NULL,
+    to_state TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX ratchet_audit_record ON ratchet_audit (record_id);
+
+CREATE TABLE ratchet_tombstones (
+    namespace TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    key TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    version TEXT NOT NULL,
+    fingerprint BLOB NOT NULL,
+    state TEXT NOT NULL,
+    ended_at INTEGER NOT NULL,
+    PRIMARY KEY (namespace, operation, key, generation)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE ratchet_templates (
+    operation TEXT PRIMARY KEY,
+    template TEXT NOT NULL,
+    -- Why the template differs from the one before.
+    new_identity TEXT
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,157 @@
+//! Claims: due records of the operations and versions that a worker serves.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use ratchet_core::decide::{Answer, Command};
+use ratchet_core::ledger::{Claim, Served};
+use ratchet_core::{Record, Timestamp};
+use serde::Serialize;
+use sqlx::SqliteConnection;
+
+use crate::desk::Desk;
+use crate::error::{Fault, While as _};
+use crate::options::Sources;
+use crate::row::{Columns, rows_as_json};
+
+/// One operation, version and priority: a contiguous part of the index of pending records.
+struct Shelf {
+    served: (String, String),
+    priority: i16,
+}
+
+/// The priorities of pending records in namespace `?1` for each operation and version in `?2`, by one seek each.
+macro_rules! tables_of_shelves {
+    () => {
+        "served(operation, version) AS ( \
+             SELECT value ->> 'operation', value ->> 'version' FROM json_each(?2)), \
+         shelf(operation, version, priority) AS ( \
+             SELECT operation, version, ( \
+                 SELECT max(r.priority) FROM ratchet_records AS r INDEXED BY ratchet_records_pending \
+                 WHERE r.state = 'pending' AND r.namespace = ?1 AND r.operation = served.operation \
+                     AND r.version = served.version) \
+             FROM served \
+             UNION ALL \
+             SELECT operation, version, ( \
+                 SELECT max(r.priority) FROM ratchet_records AS r INDEXED BY ratchet_records_pending \
+                 WHERE r.state = 'pending' AND r.namespace = ?1 AND r.operation = shelf.operation \
+                     AND r.version = shelf.version AND r.priority < shelf.priority) \
+             FROM shelf WHERE priority IS NOT NULL)"
+    };
+}
+pub(crate) use tables_of_shelves;
+
+/// An operation and version as the JSON parameter of a statement.
+#[derive(Serialize)]
+struct ServedRow<'a> {
+    operation: &'a str,
+    version: &'a str,
+}
+
+pub(crate) fn served_as_json(served: &[Served]) -> Result<String, Fault> {
+    let distinct: BTreeSet<&Served> = served.iter().collect();
+    let rows: Vec<ServedRow<'_>> = distinct
+        .iter()
+        .map(|one| ServedRow { operation: one.operation.as_str(), version: one.version.as_str() })
+        .collect();
+    rows_as_json(&rows)
+}
+
+/// Leases due records; one whose repetition became unsafe while it waited is parked and not handed out.
+pub(crate) async fn claim(
+    connection: &mut SqliteConnection,
+    claim: &Claim,
+    sources: &Sources,
+) -> Result<Vec<Record>, Fault> {
+    let due = due(connection, claim, sources.now()).await?;
+    if due.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut desk = Desk::with_rows(connection, &due).await?;
+    let command = Command::Lease {
+        worker: claim.worker.clone(),
+        duration: claim.lease,
+        start_if_safe: claim.start_if_safe,
+    };
+    let mut leased = Vec::with_capacity(due.len());
+    for place in 0..desk.sheets.len() {
+        if let Ok(Answer::Leased) = desk.decide(place, &command, sources.moment()) {
+            leased.push(place);
+        }
+    }
+    desk.write(connection).await?;
+    leased.sort_by_key(|place| {
+        let sheet = &desk.sheets[*place];
+        (Reverse(sheet.record.priority), sheet.record.ready_at, sheet.row)
+    });
+    Ok(leased.into_iter().map(|place| desk.sheets[place].record.clone()).collect())
+}
+
+/// The rows of the most urgent and then longest waiting records, as many as are wanted.
+///
+/// Every shelf is one seek in the index and no more rows than are wanted, so neither settled records nor those that
+/// wait for later or for somebody else cost anything.
+async fn due(connection: &mut SqliteConnection, claim: &Claim, now: Timestamp) -> Result<Vec<i64>, Fault> {
+    let mut shelves = shelves(connection, claim).await?;
+    shelves.sort_by_key(|shelf| Reverse(shelf.priority));
+    let mut rows = Vec::new();
+    for level in shelves.chunk_by(|one, other| one.priority == other.priority) {
+        let wanted = claim.limit - rows.len();
+        if wanted == 0 {
+            break;
+        }
+        let mut waiting = Vec::new();
+        for shelf in level {
+            waiting.extend(due_on(connection, claim, shelf, wanted, now).await?);
+        }
+        waiting.sort_unstable();
+        rows.extend(waiting.into_iter().take(wanted).map(|(_, row)| row));
+    }
+    Ok(rows)
+}
+
+async fn shelves(connection: &mut SqliteConnection, claim: &Claim) -> Result<Vec<Shelf>, Fault> {
+    const SHELVES: &str = concat!(
+        "WITH RECURSIVE ",
+        tables_of_shelves!(),
+        " SELECT operation, version, priority FROM shelf WHERE priority IS NOT NULL"
+    );
+    let rows = sqlx::query(SHELVES)
+        .bind(claim.namespace.as_str())
+        .bind(served_as_json(&claim.served)?)
+        .fetch_all(connection)
+        .await
+        .while_trying("look for due records")?;
+    rows.iter()
+        .map(|row| {
+            let row = Columns(row);
+            Ok(Shelf {
+                served: (row.text("operation")?.to_owned(), row.text("version")?.to_owned()),
+                priority: row.small("priority")?,
+            })
+        })
+        .collect()
+}
+
+async fn due_on(
+    connection: &mut SqliteConnection,
+    claim: &Claim,
+    shelf: &Shelf,
+    wanted: usize,
+    now: Timestamp,
+) -> Result<Vec<(i64, i64)>, Fault> {
+    const DUE: &str = "SELECT r.ready_at, r.id FROM ratchet_records AS r INDEXED BY ratchet_records_pending \
+        WHERE r.state = 'pending' AND r.namespace = ?1 AND r.operation = ?2 AND r.version = ?3 \
+            AND r.priority = ?4 AND r.ready_at <= ?5 \
+        ORDER BY r.ready_at, r.id LIMIT ?6";
+    sqlx::query_as(DUE)
+        .bind(claim.namespace.as_str())
+        .bind(&shelf.served.0)
+        .bind(&shelf.served.1)
+        .bind(shelf.priority)
+        .bind(now.as_millis())
+        .bind(i64::try_from(wanted).unwrap_or(i64::MAX))
+        .fetch_all(connection)
+        .await
+        .while_trying("look for due records")
+}

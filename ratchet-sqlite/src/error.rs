@@ -1,0 +1,103 @@
+//! From what SQLite says to what a caller can do about it.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratchet_core::LedgerError;
+
+/// Why a piece of work failed, in a form that every caller of one batch can be told.
+#[derive(Debug, Clone)]
+pub(crate) enum Fault {
+    Busy,
+    ReadOnly,
+    Full,
+    NoSchema,
+    NewerSchema { found: i64, known: i64 },
+    Damaged(&'static str),
+    Store { doing: &'static str, source: SharedError },
+}
+
+/// The driver's error, shared by the callers of one batch.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedError(Arc<sqlx::Error>);
+
+impl fmt::Display for SharedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for SharedError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+// SQLite's primary result codes.
+const ERROR: i32 = 1;
+const BUSY: i32 = 5;
+const LOCKED: i32 = 6;
+const READONLY: i32 = 8;
+const CORRUPT: i32 = 11;
+const FULL: i32 = 13;
+const NOTADB: i32 = 26;
+
+impl Fault {
+    /// What `error` means, which came up while the ledger tried to do something.
+    pub(crate) fn of(doing: &'static str, error: sqlx::Error) -> Self {
+        match primary_code(&error) {
+            Some(BUSY | LOCKED) => Self::Busy,
+            Some(READONLY) => Self::ReadOnly,
+            Some(FULL) => Self::Full,
+            Some(CORRUPT) => Self::Damaged("its pages contradict each other"),
+            Some(NOTADB) => Self::Damaged("the file is not an SQLite database"),
+            Some(ERROR) if lacks_our_table(&error) => Self::NoSchema,
+            _ if matches!(error, sqlx::Error::ColumnDecode { .. }) => {
+                Self::Damaged("a column holds another type than its own")
+            }
+            _ => Self::Store { doing, source: SharedError(Arc::new(error)) },
+        }
+    }
+
+    /// What a caller is told; `waited` is how long a connection waits for a lock.
+    pub(crate) fn told(&self, waited: Duration) -> LedgerError {
+        match self {
+            Self::Busy => LedgerError::Busy { waited },
+            Self::ReadOnly => LedgerError::ReadOnly,
+            Self::Full => LedgerError::Full,
+            Self::NoSchema => LedgerError::NoSchema,
+            Self::NewerSchema { found, known } => LedgerError::NewerSchema { found: *found, known: *known },
+            Self::Damaged(what) => LedgerError::Damaged { what: (*what).to_owned() },
+            Self::Store { doing, source } => LedgerError::Store { doing, source: Box::new(source.clone()) },
+        }
+    }
+
+    /// Whether it says something about one record and nothing about the store as a whole.
+    pub(crate) fn concerns_one_record(&self) -> bool {
+        matches!(self, Self::Damaged(_) | Self::Store { .. })
+    }
+}
+
+/// Names what was tried when a statement failed.
+pub(crate) trait While<T> {
+    fn while_trying(self, doing: &'static str) -> Result<T, Fault>;
+}
+
+impl<T> While<T> for Result<T, sqlx::Error> {
+    fn while_trying(self, doing: &'static str) -> Result<T, Fault> {
+        self.map_err(|error| Fault::of(doing, error))
+    }
+}
+
+/// SQLite's result code without its extension: SQLITE_BUSY_SNAPSHOT is a kind of SQLITE_BUSY.
+fn primary_code(error: &sqlx::Error) -> Option<i32> {
+    let code: i32 = error.as_database_error()?.code()?.parse().ok()?;
+    Some(code & 0xff)
+}
+
+/// SQLite has no code of its own for it.
+fn lacks_our_table(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| error.message().starts_with("no such table: ratchet_"))
+}

@@ -1,0 +1,169 @@
+//! The ledger itself: hands writes to the writer and reads to the readers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratchet_core::decide::{Answer, Refusal, Stored};
+use ratchet_core::ledger::{
+    Capabilities, Claim, Filter, Ledger, LedgerFuture, Order, Page, Served, TemplateDeclaration, Unserved,
+};
+use ratchet_core::{
+    Attempt, AuditEntry, LedgerError, Namespace, Record, RecordId, Submission, Submitted, Timestamp,
+};
+use sqlx::SqlitePool;
+use tokio::sync::{mpsc, watch};
+
+use crate::batch::Asked;
+use crate::error::Fault;
+use crate::options::{Opened, Sources, SqliteOptions};
+use crate::read;
+use crate::writer::{Job, Writer};
+
+/// How many calls wait for the writer before further ones wait to be let in.
+const WAITING_CALLS: usize = 1024;
+
+/// A ledger in an SQLite database.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// # let url = format!("sqlite://{}/ratchet.db", directory.path().display());
+/// use ratchet_core::Ledger as _;
+/// use ratchet_core::ledger::Filter;
+/// use ratchet_sqlite::SqliteLedger;
+///
+/// let ledger = SqliteLedger::open(&url).await?;
+/// assert!(ledger.capabilities().durable);
+/// assert!(ledger.list(Filter::default()).await?.records.is_empty());
+/// # Ok(()) }
+/// ```
+///
+/// Dropping the last handle lets the writer finish what it was asked and close the database.
+#[derive(Debug)]
+pub struct SqliteLedger {
+    jobs: mpsc::Sender<Job>,
+    readers: SqlitePool,
+    busy_timeout: Duration,
+    sources: Sources,
+    wakeups: Arc<watch::Sender<u64>>,
+}
+
+impl SqliteLedger {
+    /// Opens the ledger at `url` with the defaults of [`SqliteOptions`], as in `sqlite:ratchet.db`.
+    ///
+    /// # Errors
+    /// As [`SqliteOptions::open`].
+    pub async fn open(url: &str) -> Result<Arc<Self>, LedgerError> {
+        SqliteOptions::new().open(url).await
+    }
+
+    /// Wakes the workers of this process, after a transaction with [`submit_in`](crate::submit_in) was committed.
+    pub fn wake(&self) {
+        self.wakeups.send_modify(|count| *count += 1);
+    }
+
+    pub(crate) fn start(opened: Opened) -> Arc<Self> {
+        let (sender, receiver) = mpsc::channel(WAITING_CALLS);
+        let wakeups = Arc::new(watch::Sender::new(0));
+        let writer = Writer {
+            connection: Some(opened.writer),
+            reopen: opened.reopen,
+            busy_timeout: opened.busy_timeout,
+            sources: opened.sources.clone(),
+            wakeups: Arc::clone(&wakeups),
+        };
+        tokio::spawn(writer.run(receiver));
+        Arc::new(Self {
+            jobs: sender,
+            readers: opened.readers,
+            busy_timeout: opened.busy_timeout,
+            sources: opened.sources,
+            wakeups,
+        })
+    }
+
+    /// Asks the writer and waits for the commit.
+    async fn ask<Q, A>(&self, job: impl FnOnce(Asked<Q, A>) -> Job, question: Q) -> Result<A, LedgerError> {
+        let (asked, answer) = Asked::new(question);
+        let sent = self.jobs.send(job(asked)).await;
+        sent.map_err(|_| LedgerError::Closed)?;
+        answer.await.map_err(|_| LedgerError::Closed)?
+    }
+
+    /// Asks the writer about several entries; none cost no commit.
+    async fn ask_all<Q, A>(
+        &self,
+        job: impl FnOnce(Asked<Vec<Q>, Vec<A>>) -> Job,
+        questions: Vec<Q>,
+    ) -> Result<Vec<A>, LedgerError> {
+        if questions.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.ask(job, questions).await
+    }
+
+    fn told<T>(&self, answer: Result<T, Fault>) -> Result<T, LedgerError> {
+        answer.map_err(|fault| fault.told(self.busy_timeout))
+    }
+}
+
+impl Ledger for SqliteLedger {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of_database()
+    }
+
+    fn submit(&self, submissions: Vec<Submission>) -> LedgerFuture<'_, Vec<Submitted>> {
+        Box::pin(self.ask_all(Job::Submit, submissions))
+    }
+
+    fn claim(&self, claim: Claim) -> LedgerFuture<'_, Vec<Record>> {
+        Box::pin(self.ask(Job::Claim, claim))
+    }
+
+    fn apply(&self, orders: Vec<Order>) -> LedgerFuture<'_, Vec<Result<Answer, Refusal>>> {
+        Box::pin(self.ask_all(Job::Apply, orders))
+    }
+
+    fn expire(&self, limit: usize) -> LedgerFuture<'_, usize> {
+        Box::pin(self.ask(Job::Expire, limit))
+    }
+
+    fn purge(&self, limit: usize) -> LedgerFuture<'_, usize> {
+        Box::pin(self.ask(Job::Purge, limit))
+    }
+
+    fn find(&self, id: RecordId) -> LedgerFuture<'_, Option<Stored>> {
+        Box::pin(async move { self.told(read::find(&self.readers, &id).await) })
+    }
+
+    fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {
+        Box::pin(async move { self.told(read::list(&self.readers, &filter).await) })
+    }
+
+    fn attempts(&self, id: RecordId) -> LedgerFuture<'_, Vec<Attempt>> {
+        Box::pin(async move { self.told(read::attempts(&self.readers, &id).await) })
+    }
+
+    fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>> {
+        Box::pin(async move { self.told(read::audit(&self.readers, &id).await) })
+    }
+
+    fn declare(&self, templates: Vec<TemplateDeclaration>) -> LedgerFuture<'_, ()> {
+        Box::pin(self.ask(Job::Declare, templates))
+    }
+
+    fn unserved(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Vec<Unserved>> {
+        Box::pin(async move {
+            let now = self.sources.now();
+            self.told(read::unserved(&self.readers, &namespace, &served, now).await)
+        })
+    }
+
+    fn next_due(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Option<Timestamp>> {
+        Box::pin(async move { self.told(read::next_due(&self.readers, &namespace, &served).await) })
+    }
+
+    fn wakeups(&self) -> watch::Receiver<u64> {
+        self.wakeups.subscribe()
+    }
+}

@@ -1,0 +1,181 @@
+//! Reads, on connections of their own: they see the last commit and never wait for the writer.
+
+use ratchet_core::decide::Stored;
+use ratchet_core::ledger::{Cursor, Filter, Page, Served, Unserved};
+use ratchet_core::{Attempt, AttemptEnd, AuditEntry, Namespace, OutcomeKind, RecordId, State, Timestamp};
+use sqlx::SqlitePool;
+use sqlx::sqlite::SqliteRow;
+
+use crate::claim::{served_as_json, tables_of_shelves};
+use crate::error::{Fault, While as _};
+use crate::row::{Columns, read, read_tombstone, record_columns};
+
+pub(crate) async fn find(readers: &SqlitePool, id: &RecordId) -> Result<Option<Stored>, Fault> {
+    const RECORD: &str = concat!(
+        "SELECT ",
+        record_columns!(),
+        " FROM ratchet_records AS r \
+          WHERE r.namespace = ?1 AND r.operation = ?2 AND r.key = ?3 AND r.generation = ?4"
+    );
+    const TOMBSTONE: &str = "SELECT namespace, operation, key, generation, version, fingerprint, state, ended_at \
+        FROM ratchet_tombstones WHERE namespace = ?1 AND operation = ?2 AND key = ?3 AND generation = ?4";
+    if let [row] = &rows_of(readers, RECORD, id).await?[..] {
+        return Ok(Some(Stored::Record(Box::new(read(row)?.1))));
+    }
+    // In this order, so that a record that is purged in between is found too.
+    let buried = rows_of(readers, TOMBSTONE, id).await?;
+    buried.first().map(read_tombstone).transpose()
+}
+
+pub(crate) async fn attempts(readers: &SqlitePool, id: &RecordId) -> Result<Vec<Attempt>, Fault> {
+    const ATTEMPTS: &str = "SELECT a.* FROM ratchet_records AS r JOIN ratchet_attempts AS a ON a.record_id = r.id \
+        WHERE r.namespace = ?1 AND r.operation = ?2 AND r.key = ?3 AND r.generation = ?4 ORDER BY a.token";
+    rows_of(readers, ATTEMPTS, id).await?.iter().map(read_attempt).collect()
+}
+
+pub(crate) async fn audit(readers: &SqlitePool, id: &RecordId) -> Result<Vec<AuditEntry>, Fault> {
+    const AUDIT: &str = "SELECT a.* FROM ratchet_records AS r JOIN ratchet_audit AS a ON a.record_id = r.id \
+        WHERE r.namespace = ?1 AND r.operation = ?2 AND r.key = ?3 AND r.generation = ?4 ORDER BY a.id";
+    rows_of(readers, AUDIT, id).await?.iter().map(crate::audit::read).collect()
+}
+
+async fn rows_of(
+    readers: &SqlitePool,
+    statement: &'static str,
+    id: &RecordId,
+) -> Result<Vec<SqliteRow>, Fault> {
+    sqlx::query(statement)
+        .bind(id.namespace.as_str())
+        .bind(id.operation.as_str())
+        .bind(id.key.as_str())
+        .bind(i64::from(id.generation.get()))
+        .fetch_all(readers)
+        .await
+        .while_trying("look a record up")
+}
+
+fn read_attempt(row: &SqliteRow) -> Result<Attempt, Fault> {
+    let row = Columns(row);
+    let end = match row.name_if_any::<OutcomeKind>("outcome")? {
+        None => None,
+        Some(outcome) => Some(AttemptEnd {
+            at: row.time("ended_at")?,
+            outcome,
+            cause: row.json_if_any("cause")?,
+            late: row.flag("late")?,
+        }),
+    };
+    Ok(Attempt {
+        token: row.token("token")?,
+        worker: row.name("worker")?,
+        version: row.name("version")?,
+        leased_at: row.time("leased_at")?,
+        started_at: row.time_if_any("started_at")?,
+        end,
+    })
+}
+
+/// A page of records. The `+` keeps the planner from sorting a whole namespace for one page.
+macro_rules! listing {
+    ($source:literal) => {
+        concat!(
+            "SELECT ",
+            record_columns!(),
+            " FROM ratchet_records AS r ",
+            $source,
+            " AND +r.namespace = ?1 AND (?2 IS NULL OR r.operation = ?2) AND (?3 IS NULL OR r.state = ?3) \
+              AND r.id > ?4 ORDER BY r.id LIMIT ?5"
+        )
+    };
+}
+
+/// The statement whose index holds few records beside those of this state.
+fn listing_of(state: Option<State>) -> &'static str {
+    match state {
+        Some(State::Pending) => listing!("INDEXED BY ratchet_records_pending WHERE r.state = 'pending'"),
+        Some(State::Running) => listing!("INDEXED BY ratchet_records_leased WHERE r.state = 'running'"),
+        Some(State::Failed | State::Exhausted | State::Uncertain | State::Abandoned) => listing!(
+            "INDEXED BY ratchet_records_attention WHERE r.namespace = ?1 AND r.state = ?3 \
+             AND r.state IN ('failed', 'exhausted', 'uncertain', 'abandoned')"
+        ),
+        None | Some(State::Succeeded | State::Cancelled) => listing!("NOT INDEXED WHERE TRUE"),
+    }
+}
+
+pub(crate) async fn list(readers: &SqlitePool, filter: &Filter) -> Result<Page, Fault> {
+    let limit = filter.limit.max(1);
+    let rows = sqlx::query(listing_of(filter.state))
+        .bind(filter.namespace.as_str())
+        .bind(filter.operation.as_ref().map(|operation| operation.as_str()))
+        .bind(filter.state.map(State::as_str))
+        .bind(filter.after.map_or(0, |cursor| cursor.0))
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .fetch_all(readers)
+        .await
+        .while_trying("list records")?;
+    let mut page = Page::default();
+    for row in &rows {
+        let (place, record) = read(row)?;
+        page.records.push(record);
+        page.next = Some(Cursor(place));
+    }
+    if page.records.len() < limit {
+        page.next = None;
+    }
+    Ok(page)
+}
+
+pub(crate) async fn unserved(
+    readers: &SqlitePool,
+    namespace: &Namespace,
+    served: &[Served],
+    now: Timestamp,
+) -> Result<Vec<Unserved>, Fault> {
+    const UNSERVED: &str = "SELECT operation, version, count(*) AS records \
+        FROM ratchet_records INDEXED BY ratchet_records_pending \
+        WHERE state = 'pending' AND namespace = ?1 AND ready_at <= ?3 AND (operation, version) NOT IN ( \
+            SELECT value ->> 'operation', value ->> 'version' FROM json_each(?2)) \
+        GROUP BY operation, version ORDER BY operation, version";
+    let rows = sqlx::query(UNSERVED)
+        .bind(namespace.as_str())
+        .bind(served_as_json(served)?)
+        .bind(now.as_millis())
+        .fetch_all(readers)
+        .await
+        .while_trying("count records that nobody serves")?;
+    rows.iter()
+        .map(|row| {
+            let row = Columns(row);
+            let wanted = Served { operation: row.name("operation")?, version: row.name("version")? };
+            Ok(Unserved { wanted, records: row.small("records")? })
+        })
+        .collect()
+}
+
+pub(crate) async fn next_due(
+    readers: &SqlitePool,
+    namespace: &Namespace,
+    served: &[Served],
+) -> Result<Option<Timestamp>, Fault> {
+    const NEXT_DUE: &str = concat!(
+        "WITH RECURSIVE ",
+        tables_of_shelves!(),
+        ", due(at) AS ( \
+             SELECT (SELECT min(r.ready_at) FROM ratchet_records AS r INDEXED BY ratchet_records_pending \
+                 WHERE r.state = 'pending' AND r.namespace = ?1 AND r.operation = shelf.operation \
+                     AND r.version = shelf.version AND r.priority = shelf.priority) \
+             FROM shelf WHERE priority IS NOT NULL \
+             UNION ALL \
+             SELECT min(lease_until) FROM ratchet_records INDEXED BY ratchet_records_leased \
+             WHERE state = 'running' AND namespace = ?1 \
+                 AND (operation, version) IN (SELECT operation, version FROM served)) \
+         SELECT min(at) FROM due"
+    );
+    let at: Option<i64> = sqlx::query_scalar(NEXT_DUE)
+        .bind(namespace.as_str())
+        .bind(served_as_json(served)?)
+        .fetch_one(readers)
+        .await
+        .while_trying("look for the next due record")?;
+    Ok(at.map(Timestamp::from_millis))
+}

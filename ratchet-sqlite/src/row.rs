@@ -1,0 +1,348 @@
+//! Between a record and its row. Rows travel into SQLite as JSON, many in one statement: a statement of its own for
+//! every row would cost more than the row.
+
+use std::collections::BTreeMap;
+
+use ratchet_core::decide::Stored;
+use ratchet_core::{
+    Cause, Contract, Effect, Fingerprint, Generation, Key, Lease, Namespace, OperationName, Payload, Pin,
+    Policy, Priority, Record, RecordId, State, Step, StepName, StepState, Timestamp, Token, Tombstone,
+    Uncertainty, Version, WorkerId, serde_json,
+};
+use serde::de::{DeserializeOwned, IntoDeserializer as _, value::Error as NameError};
+use serde::{Deserialize, Serialize};
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
+
+use crate::error::{Fault, While as _};
+
+/// What [`read`] reads, from `ratchet_records AS r`.
+macro_rules! record_columns {
+    () => {
+        "r.id, r.namespace, r.operation, r.key, r.generation, r.version, r.fingerprint, r.priority, r.created_at, \
+         r.state, r.ready_at, r.token, r.lease_worker, r.lease_until, r.lease_started_at, r.attempts, r.spent, \
+         r.may_be_applied, r.first_started_at, r.pin, r.cancel_requested, r.risk_accepted, r.cause, \
+         r.uncertainty, r.reconcile_at, r.settled_at, r.result, r.policy, r.contract, r.input, \
+         (SELECT json_group_array(json_object('name', s.name, 'state', s.state, \
+             'may_be_applied', json(iif(s.may_be_applied, 'true', 'false')), \
+             'first_started_at', s.first_started_at, 'pin', json(s.pin), 'contract', json(s.contract), \
+             'result', s.result)) \
+          FROM ratchet_steps AS s WHERE s.record_id = r.id) AS steps"
+    };
+}
+pub(crate) use record_columns;
+
+/// The identity of a record, for statements that look many up.
+#[derive(Serialize)]
+pub(crate) struct IdentityRow<'a> {
+    namespace: &'a Namespace,
+    operation: &'a OperationName,
+    key: &'a str,
+    generation: Generation,
+}
+
+impl<'a> From<&'a RecordId> for IdentityRow<'a> {
+    fn from(id: &'a RecordId) -> Self {
+        Self {
+            namespace: &id.namespace,
+            operation: &id.operation,
+            key: id.key.as_str(),
+            generation: id.generation,
+        }
+    }
+}
+
+/// Everything about a record but its steps.
+#[derive(Serialize)]
+pub(crate) struct NewRow<'a> {
+    #[serde(flatten)]
+    id: IdentityRow<'a>,
+    version: &'a Version,
+    fingerprint: String,
+    priority: Priority,
+    created_at: Timestamp,
+    policy: &'a Policy,
+    contract: &'a Contract,
+    input: &'a str,
+    #[serde(flatten)]
+    facts: Facts<'a>,
+}
+
+impl<'a> From<&'a Record> for NewRow<'a> {
+    fn from(record: &'a Record) -> Self {
+        Self {
+            id: (&record.id).into(),
+            version: &record.version,
+            fingerprint: record.fingerprint.to_string(),
+            priority: record.priority,
+            created_at: record.created_at,
+            policy: &record.policy,
+            contract: &record.effect.contract,
+            input: record.input.as_str(),
+            facts: record.into(),
+        }
+    }
+}
+
+/// What may change about a record. What is absent is NULL.
+#[derive(Serialize)]
+pub(crate) struct Facts<'a> {
+    state: State,
+    ready_at: Timestamp,
+    token: Token,
+    attempts: u32,
+    spent: u32,
+    may_be_applied: bool,
+    cancel_requested: bool,
+    risk_accepted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease_worker: Option<&'a WorkerId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease_until: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease_started_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_started_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pin: Option<&'a Pin>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'a Cause>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uncertainty: Option<Uncertainty>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reconcile_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settled_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    purge_at: Option<Timestamp>,
+}
+
+impl<'a> From<&'a Record> for Facts<'a> {
+    fn from(record: &'a Record) -> Self {
+        let lease = record.lease.as_ref();
+        Self {
+            state: record.state,
+            ready_at: record.ready_at,
+            token: record.token,
+            attempts: record.attempts,
+            spent: record.spent,
+            may_be_applied: record.effect.may_be_applied,
+            cancel_requested: record.cancel_requested,
+            risk_accepted: record.risk_accepted,
+            lease_worker: lease.map(|lease| &lease.worker),
+            lease_until: lease.map(|lease| lease.until),
+            lease_started_at: lease.and_then(|lease| lease.started_at),
+            first_started_at: record.effect.first_started_at,
+            pin: record.effect.pin.as_ref(),
+            result: record.result.as_ref().map(Payload::as_str),
+            cause: record.cause.as_ref(),
+            uncertainty: record.uncertainty,
+            reconcile_at: record.reconcile_at,
+            settled_at: record.settled_at,
+            purge_at: purge_at(record),
+        }
+    }
+}
+
+/// The first moment at which the record [is purgeable](Record::is_purgeable).
+fn purge_at(record: &Record) -> Option<Timestamp> {
+    let at = record.settled_at?.after(record.policy.retention);
+    record.is_purgeable(at).then_some(at)
+}
+
+/// A step, in both directions.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StepRow {
+    name: StepName,
+    state: StepState,
+    may_be_applied: bool,
+    first_started_at: Option<Timestamp>,
+    pin: Option<Pin>,
+    contract: Contract,
+    result: Option<String>,
+}
+
+impl StepRow {
+    pub(crate) fn new(name: &StepName, step: &Step) -> Self {
+        Self {
+            name: name.clone(),
+            state: step.state,
+            may_be_applied: step.effect.may_be_applied,
+            first_started_at: step.effect.first_started_at,
+            pin: step.effect.pin.clone(),
+            contract: step.effect.contract.clone(),
+            result: step.result.as_ref().map(|result| result.as_str().to_owned()),
+        }
+    }
+
+    fn into_step(self) -> (StepName, Step) {
+        let effect = Effect {
+            contract: self.contract,
+            may_be_applied: self.may_be_applied,
+            first_started_at: self.first_started_at,
+            pin: self.pin,
+        };
+        let step = Step { state: self.state, effect, result: self.result.map(Payload::from_stored) };
+        (self.name, step)
+    }
+}
+
+/// Rows as the one JSON parameter of a statement.
+pub(crate) fn rows_as_json<T: Serialize>(rows: &[T]) -> Result<String, Fault> {
+    serde_json::to_string(rows).map_err(|_| Fault::Damaged("a record cannot be written as JSON"))
+}
+
+/// Reads [`record_columns`]: the row's number and the record.
+pub(crate) fn read(row: &SqliteRow) -> Result<(i64, Record), Fault> {
+    let row = Columns(row);
+    let effect = Effect {
+        contract: row.json("contract")?,
+        may_be_applied: row.flag("may_be_applied")?,
+        first_started_at: row.time_if_any("first_started_at")?,
+        pin: row.json_if_any("pin")?,
+    };
+    let record = Record {
+        id: row.identity()?,
+        version: row.name("version")?,
+        fingerprint: row.fingerprint("fingerprint")?,
+        input: Payload::from_stored(row.text("input")?),
+        policy: row.json("policy")?,
+        priority: Priority(row.small("priority")?),
+        created_at: row.time("created_at")?,
+        state: row.state("state")?,
+        ready_at: row.time("ready_at")?,
+        token: row.token("token")?,
+        lease: row.lease()?,
+        attempts: row.small("attempts")?,
+        spent: row.small("spent")?,
+        effect,
+        steps: row.steps()?,
+        cancel_requested: row.flag("cancel_requested")?,
+        risk_accepted: row.flag("risk_accepted")?,
+        result: row.text_if_any("result")?.map(Payload::from_stored),
+        cause: row.json_if_any("cause")?,
+        uncertainty: row.name_if_any("uncertainty")?,
+        reconcile_at: row.time_if_any("reconcile_at")?,
+        settled_at: row.time_if_any("settled_at")?,
+    };
+    Ok((row.number("id")?, record))
+}
+
+/// Reads a row of `ratchet_tombstones`.
+pub(crate) fn read_tombstone(row: &SqliteRow) -> Result<Stored, Fault> {
+    let row = Columns(row);
+    Ok(Stored::Tombstone(Tombstone {
+        id: row.identity()?,
+        version: row.name("version")?,
+        fingerprint: row.fingerprint("fingerprint")?,
+        state: row.state("state")?,
+        ended_at: row.time("ended_at")?,
+    }))
+}
+
+/// The columns of one row by name, each as what it means.
+pub(crate) struct Columns<'a>(pub(crate) &'a SqliteRow);
+
+impl Columns<'_> {
+    pub(crate) fn text(&self, column: &str) -> Result<&str, Fault> {
+        self.0.try_get(column).while_trying("read a row")
+    }
+
+    pub(crate) fn text_if_any(&self, column: &str) -> Result<Option<&str>, Fault> {
+        self.0.try_get(column).while_trying("read a row")
+    }
+
+    pub(crate) fn number(&self, column: &str) -> Result<i64, Fault> {
+        self.0.try_get(column).while_trying("read a row")
+    }
+
+    pub(crate) fn number_if_any(&self, column: &str) -> Result<Option<i64>, Fault> {
+        self.0.try_get(column).while_trying("read a row")
+    }
+
+    pub(crate) fn small<T: TryFrom<i64>>(&self, column: &str) -> Result<T, Fault> {
+        T::try_from(self.number(column)?).map_err(|_| Fault::Damaged("a number is out of its range"))
+    }
+
+    pub(crate) fn flag(&self, column: &str) -> Result<bool, Fault> {
+        Ok(self.number(column)? != 0)
+    }
+
+    pub(crate) fn time(&self, column: &str) -> Result<Timestamp, Fault> {
+        Ok(Timestamp::from_millis(self.number(column)?))
+    }
+
+    pub(crate) fn time_if_any(&self, column: &str) -> Result<Option<Timestamp>, Fault> {
+        Ok(self.number_if_any(column)?.map(Timestamp::from_millis))
+    }
+
+    pub(crate) fn token(&self, column: &str) -> Result<Token, Fault> {
+        Ok(Token::new(self.small(column)?))
+    }
+
+    pub(crate) fn state(&self, column: &str) -> Result<State, Fault> {
+        State::from_name(self.text(column)?).ok_or(Fault::Damaged("a state has no known name"))
+    }
+
+    /// A checked name, or an enumeration that is written by name.
+    pub(crate) fn name<T: DeserializeOwned>(&self, column: &str) -> Result<T, Fault> {
+        by_name(self.text(column)?)
+    }
+
+    pub(crate) fn name_if_any<T: DeserializeOwned>(&self, column: &str) -> Result<Option<T>, Fault> {
+        self.text_if_any(column)?.map(by_name).transpose()
+    }
+
+    fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, Fault> {
+        by_json(self.text(column)?)
+    }
+
+    pub(crate) fn json_if_any<T: DeserializeOwned>(&self, column: &str) -> Result<Option<T>, Fault> {
+        self.text_if_any(column)?.map(by_json).transpose()
+    }
+
+    fn fingerprint(&self, column: &str) -> Result<Fingerprint, Fault> {
+        let bytes: &[u8] = self.0.try_get(column).while_trying("read a row")?;
+        let bytes = bytes.try_into().map_err(|_| Fault::Damaged("a fingerprint has no 32 bytes"))?;
+        Ok(Fingerprint::from_bytes(bytes))
+    }
+
+    fn identity(&self) -> Result<RecordId, Fault> {
+        Ok(RecordId {
+            namespace: self.name("namespace")?,
+            operation: self.name("operation")?,
+            key: Key::parse(self.text("key")?).map_err(|_| Fault::Damaged("a key is malformed"))?,
+            generation: Generation::new(self.small("generation")?)
+                .ok_or(Fault::Damaged("a generation is zero"))?,
+        })
+    }
+
+    fn lease(&self) -> Result<Option<Lease>, Fault> {
+        let Some(worker) = self.name_if_any("lease_worker")? else {
+            return Ok(None);
+        };
+        Ok(Some(Lease {
+            worker,
+            until: self.time("lease_until")?,
+            started_at: self.time_if_any("lease_started_at")?,
+        }))
+    }
+
+    fn steps(&self) -> Result<BTreeMap<StepName, Step>, Fault> {
+        match self.text("steps")? {
+            "[]" => Ok(BTreeMap::new()),
+            steps => Ok(by_json::<Vec<StepRow>>(steps)?.into_iter().map(StepRow::into_step).collect()),
+        }
+    }
+}
+
+fn by_name<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
+    let text: serde::de::value::StrDeserializer<'_, NameError> = text.into_deserializer();
+    T::deserialize(text).map_err(|_| Fault::Damaged("a name is not what a release writes"))
+}
+
+fn by_json<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
+    serde_json::from_str(text).map_err(|_| Fault::Damaged("a JSON column does not fit its type"))
+}

@@ -1,0 +1,105 @@
+//! The ledger's tables and their version.
+
+use std::time::Duration;
+
+use ratchet_core::LedgerError;
+use sqlx::{Connection as _, SqliteConnection};
+
+use crate::error::{Fault, While as _};
+
+/// Every step from one version to the next, in order; a released file never changes.
+///
+/// They are not run by `sqlx::migrate!`, whose table of applied migrations belongs to the user of the database.
+const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001_initial.sql")];
+
+/// The version that this release reads and writes.
+#[allow(clippy::cast_possible_wrap, reason = "a handful of files")]
+const KNOWN: i64 = MIGRATIONS.len() as i64;
+
+/// Makes or updates the ledger's tables in the caller's own database.
+///
+/// Opening a [`SqliteLedger`](crate::SqliteLedger) does the same; this is for programs that only submit, with
+/// [`submit_in`](crate::submit_in). It waits for other programs that migrate at the same time, and does nothing where
+/// the tables are up to date.
+///
+/// # Errors
+/// [`LedgerError::NewerSchema`] if a newer release made the tables; otherwise what the store says.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use sqlx::Connection as _;
+///
+/// let mut connection = sqlx::SqliteConnection::connect("sqlite::memory:").await?;
+/// ratchet_sqlite::migrate(&mut connection).await?;
+/// # Ok(()) }
+/// ```
+pub async fn migrate(connection: &mut SqliteConnection) -> Result<(), LedgerError> {
+    bring_up_to_date(connection).await.map_err(|fault| fault.told(Duration::ZERO))
+}
+
+pub(crate) async fn bring_up_to_date(connection: &mut SqliteConnection) -> Result<(), Fault> {
+    // Most starts find everything in place and need no write lock.
+    if !is_current(found(connection).await?)? {
+        let doing = "update its tables";
+        let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.while_trying(doing)?;
+        let from = found(&mut transaction).await?;
+        if !is_current(from)? {
+            run_from(from, &mut transaction).await.while_trying(doing)?;
+        }
+        transaction.commit().await.while_trying(doing)?;
+    }
+    Ok(())
+}
+
+/// Takes the write lock of the caller's transaction and makes sure that the tables are there.
+///
+/// A transaction that reads first and writes later fails at once if another writer came in between; one that starts
+/// with a write waits for its turn. So this writes, though it changes no row.
+pub(crate) async fn require(connection: &mut SqliteConnection) -> Result<(), Fault> {
+    const OTHER_VERSION: &str =
+        "UPDATE ratchet_schema SET version = version WHERE version <> ?1 RETURNING version";
+    let other: Option<i64> = sqlx::query_scalar(OTHER_VERSION)
+        .bind(KNOWN)
+        .fetch_optional(connection)
+        .await
+        .while_trying("look for its tables")?;
+    match other {
+        None => Ok(()),
+        Some(found) if is_current(found)? => Ok(()),
+        Some(_) => Err(Fault::NoSchema),
+    }
+}
+
+/// The version of the tables; 0 if there are none.
+async fn found(connection: &mut SqliteConnection) -> Result<i64, Fault> {
+    let version = sqlx::query_scalar("SELECT version FROM ratchet_schema")
+        .fetch_optional(connection)
+        .await
+        .while_trying("read the version of its tables");
+    match version {
+        Ok(version) => version.ok_or(Fault::Damaged("the version of its tables is missing")),
+        Err(Fault::NoSchema) => Ok(0),
+        Err(fault) => Err(fault),
+    }
+}
+
+fn is_current(found: i64) -> Result<bool, Fault> {
+    if found > KNOWN {
+        return Err(Fault::NewerSchema { found, known: KNOWN });
+    }
+    Ok(found == KNOWN)
+}
+
+async fn run_from(version: i64, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    if version == 0 {
+        let first = "CREATE TABLE ratchet_schema (version INTEGER NOT NULL) STRICT; \
+                     INSERT INTO ratchet_schema VALUES (0)";
+        sqlx::raw_sql(first).execute(&mut *connection).await?;
+    }
+    let done = usize::try_from(version).unwrap_or(0);
+    for migration in &MIGRATIONS[done..] {
+        sqlx::raw_sql(*migration).execute(&mut *connection).await?;
+    }
+    sqlx::query("UPDATE ratchet_schema SET version = ?1").bind(KNOWN).execute(connection).await?;
+    Ok(())
+}

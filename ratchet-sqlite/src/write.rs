@@ -1,0 +1,174 @@
+//! Writes what was decided: one statement for each table, whatever the number of rows.
+
+use std::collections::BTreeMap;
+
+use ratchet_core::{Attempt, AttemptEnd, Cause, OutcomeKind, State, Timestamp, Token, Version, WorkerId};
+use serde::Serialize;
+use sqlx::SqliteConnection;
+
+use crate::desk::{AttemptNotes, Sheet};
+use crate::error::{Fault, While as _};
+use crate::row::{Facts, StepRow, rows_as_json};
+
+/// A record's number, what its row must still say, and what it says from now on.
+#[derive(Serialize)]
+struct ChangedRow<'a> {
+    id: i64,
+    was_state: State,
+    was_token: Token,
+    #[serde(flatten)]
+    facts: Facts<'a>,
+}
+
+pub(crate) async fn records(connection: &mut SqliteConnection, sheets: &[Sheet]) -> Result<(), Fault> {
+    const UPDATE: &str = "WITH changed AS MATERIALIZED (SELECT value AS c FROM json_each(?1)) \
+        UPDATE ratchet_records SET state = c ->> 'state', ready_at = c ->> 'ready_at', token = c ->> 'token', \
+            attempts = c ->> 'attempts', spent = c ->> 'spent', may_be_applied = c ->> 'may_be_applied', \
+            cancel_requested = c ->> 'cancel_requested', risk_accepted = c ->> 'risk_accepted', \
+            lease_worker = c ->> 'lease_worker', lease_until = c ->> 'lease_until', \
+            lease_started_at = c ->> 'lease_started_at', first_started_at = c ->> 'first_started_at', \
+            pin = c ->> 'pin', result = c ->> 'result', cause = c ->> 'cause', \
+            uncertainty = c ->> 'uncertainty', reconcile_at = c ->> 'reconcile_at', \
+            settled_at = c ->> 'settled_at', purge_at = c ->> 'purge_at' \
+        FROM changed \
+        WHERE id = c ->> 'id' AND state = c ->> 'was_state' AND token = c ->> 'was_token'";
+    let rows: Vec<ChangedRow<'_>> = sheets
+        .iter()
+        .filter(|sheet| sheet.changed)
+        .map(|sheet| ChangedRow {
+            id: sheet.row,
+            was_state: sheet.was.0,
+            was_token: sheet.was.1,
+            facts: (&sheet.record).into(),
+        })
+        .collect();
+    let written = run(connection, UPDATE, &rows).await?;
+    if written != rows.len() as u64 {
+        // Loaded and written in one transaction that holds the write lock, so only a trigger or a fault can do it.
+        return Err(Fault::Damaged("a record changed under the write lock"));
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct ChangedStep {
+    record_id: i64,
+    #[serde(flatten)]
+    step: StepRow,
+}
+
+pub(crate) async fn steps(connection: &mut SqliteConnection, sheets: &[Sheet]) -> Result<(), Fault> {
+    const REPLACE: &str = "WITH changed AS MATERIALIZED (SELECT value AS c FROM json_each(?1)) \
+        INSERT OR REPLACE INTO ratchet_steps \
+            (record_id, name, state, may_be_applied, first_started_at, pin, contract, result) \
+        SELECT c ->> 'record_id', c ->> 'name', c ->> 'state', c ->> 'may_be_applied', \
+            c ->> 'first_started_at', c ->> 'pin', c ->> 'contract', c ->> 'result' FROM changed";
+    let mut rows = Vec::new();
+    for sheet in sheets {
+        let changed = sheet.changed_steps.iter().filter_map(|name| sheet.record.steps.get_key_value(name));
+        rows.extend(
+            changed.map(|(name, step)| ChangedStep { record_id: sheet.row, step: StepRow::new(name, step) }),
+        );
+    }
+    run(connection, REPLACE, &rows).await?;
+    Ok(())
+}
+
+/// A row of an attempt; what a statement does not name is left out.
+#[derive(Serialize)]
+struct AttemptRow<'a> {
+    record_id: i64,
+    token: Token,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worker: Option<&'a WorkerId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<&'a Version>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leased_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<Timestamp>,
+    #[serde(flatten)]
+    end: Option<EndRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct EndRow<'a> {
+    ended_at: Timestamp,
+    outcome: OutcomeKind,
+    cause: Option<&'a Cause>,
+    late: bool,
+}
+
+impl<'a> AttemptRow<'a> {
+    fn of((record_id, token): (i64, Token)) -> Self {
+        Self { record_id, token, worker: None, version: None, leased_at: None, started_at: None, end: None }
+    }
+
+    fn opened(at: (i64, Token), attempt: &'a Attempt) -> Self {
+        Self {
+            worker: Some(&attempt.worker),
+            version: Some(&attempt.version),
+            leased_at: Some(attempt.leased_at),
+            started_at: attempt.started_at,
+            end: attempt.end.as_ref().map(EndRow::from),
+            ..Self::of(at)
+        }
+    }
+}
+
+impl<'a> From<&'a AttemptEnd> for EndRow<'a> {
+    fn from(end: &'a AttemptEnd) -> Self {
+        Self { ended_at: end.at, outcome: end.outcome, cause: end.cause.as_ref(), late: end.late }
+    }
+}
+
+pub(crate) async fn attempts(connection: &mut SqliteConnection, notes: &AttemptNotes) -> Result<(), Fault> {
+    const OPEN: &str = "WITH noted AS MATERIALIZED (SELECT value AS n FROM json_each(?1)) \
+        INSERT INTO ratchet_attempts \
+            (record_id, token, worker, version, leased_at, started_at, ended_at, outcome, cause, late) \
+        SELECT n ->> 'record_id', n ->> 'token', n ->> 'worker', n ->> 'version', n ->> 'leased_at', \
+            n ->> 'started_at', n ->> 'ended_at', n ->> 'outcome', n ->> 'cause', n ->> 'late' FROM noted";
+    const START: &str = "WITH noted AS MATERIALIZED (SELECT value AS n FROM json_each(?1)) \
+        UPDATE ratchet_attempts AS a SET started_at = n ->> 'started_at' FROM noted \
+        WHERE a.record_id = n ->> 'record_id' AND a.token = n ->> 'token'";
+    // A certain end replaces an unknown one, never the other way round.
+    const END: &str = "WITH noted AS MATERIALIZED (SELECT value AS n FROM json_each(?1)) \
+        UPDATE ratchet_attempts AS a SET ended_at = n ->> 'ended_at', outcome = n ->> 'outcome', \
+            cause = n ->> 'cause', late = n ->> 'late' FROM noted \
+        WHERE a.record_id = n ->> 'record_id' AND a.token = n ->> 'token' \
+            AND (a.outcome IS NULL OR (a.outcome = 'unknown' AND n ->> 'outcome' <> 'unknown'))";
+    let opened = rows(&notes.opened, AttemptRow::opened);
+    let started = rows(&notes.started, |at, started_at| AttemptRow {
+        started_at: Some(*started_at),
+        ..AttemptRow::of(at)
+    });
+    let ended = rows(&notes.ended, |at, end| AttemptRow { end: Some(end.into()), ..AttemptRow::of(at) });
+    run(connection, OPEN, &opened).await?;
+    run(connection, START, &started).await?;
+    run(connection, END, &ended).await?;
+    Ok(())
+}
+
+fn rows<'a, T>(
+    notes: &'a BTreeMap<(i64, Token), T>,
+    row: impl Fn((i64, Token), &'a T) -> AttemptRow<'a>,
+) -> Vec<AttemptRow<'a>> {
+    notes.iter().map(|(at, note)| row(*at, note)).collect()
+}
+
+/// Runs a statement over rows, if there are any; says how many it wrote.
+async fn run<T: Serialize>(
+    connection: &mut SqliteConnection,
+    statement: &'static str,
+    rows: &[T],
+) -> Result<u64, Fault> {
+    if rows.is_empty() {
+        return Ok(0);
+    }
+    let done = sqlx::query(statement)
+        .bind(rows_as_json(rows)?)
+        .execute(connection)
+        .await
+        .while_trying("write what was decided")?;
+    Ok(done.rows_affected())
+}

@@ -1,0 +1,176 @@
+//! The one writer: a task that owns the connection that writes, and commits for many callers at once.
+//!
+//! A commit costs a sync of the disk, whatever it holds. So the writer takes everything that was asked while the last
+//! commit was under way, does it in one transaction, and answers each caller after the commit.
+
+use ratchet_core::decide::{Answer, Command, Refusal};
+use ratchet_core::ledger::{Claim, Order, TemplateDeclaration};
+use ratchet_core::{LedgerError, Record, State, Submission, Submitted};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+
+use crate::batch::{Asked, Batch};
+use crate::error::{Fault, While as _};
+use crate::options::Sources;
+use crate::{apply, claim, maintenance, submit, templates};
+
+/// How many calls share one commit at the most; bounds how long the first of them waits for the last.
+const MOST_CALLS: usize = 512;
+
+/// What a caller asks of the writer.
+pub(crate) enum Job {
+    Declare(Asked<Vec<TemplateDeclaration>, ()>),
+    Submit(Asked<Vec<Submission>, Vec<Submitted>>),
+    Apply(Asked<Vec<Order>, Vec<Result<Answer, Refusal>>>),
+    Expire(Asked<usize, usize>),
+    Claim(Asked<Claim, Vec<Record>>),
+    Purge(Asked<usize, usize>),
+}
+
+/// The answers to a batch, in the order of its questions.
+#[derive(Default)]
+pub(crate) struct Answers {
+    pub(crate) declare: Vec<Result<(), LedgerError>>,
+    pub(crate) submit: Vec<Vec<Submitted>>,
+    pub(crate) apply: Vec<Vec<Result<Answer, Refusal>>>,
+    pub(crate) expire: Vec<usize>,
+    pub(crate) claim: Vec<Vec<Record>>,
+    pub(crate) purge: Vec<usize>,
+}
+
+pub(crate) struct Writer {
+    /// `None` after a failure: a connection that failed is not trusted again.
+    pub(crate) connection: Option<SqliteConnection>,
+    pub(crate) reopen: SqliteConnectOptions,
+    pub(crate) busy_timeout: Duration,
+    pub(crate) sources: Sources,
+    pub(crate) wakeups: Arc<watch::Sender<u64>>,
+}
+
+impl Writer {
+    /// Works until the ledger is dropped.
+    pub(crate) async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
+        let mut asked = Vec::with_capacity(MOST_CALLS);
+        while jobs.recv_many(&mut asked, MOST_CALLS).await > 0 {
+            self.serve(asked.drain(..).collect()).await;
+        }
+        self.disconnect().await;
+    }
+
+    async fn serve(&mut self, batch: Batch) {
+        let mut waiting = vec![batch];
+        while let Some(batch) = waiting.pop() {
+            match self.commit(&batch).await {
+                Ok(answers) => {
+                    if answers.may_have_made_something_due() {
+                        self.wakeups.send_modify(|count| *count += 1);
+                    }
+                    let nobody_took = batch.answer(answers);
+                    waiting.extend(give_back(nobody_took));
+                }
+                // One damaged record must not stop the work on all others.
+                Err(fault) if fault.concerns_one_record() && batch.calls() > 1 => {
+                    waiting.extend(batch.into_single_calls());
+                }
+                Err(fault) => {
+                    tracing::warn!(calls = batch.calls(), ?fault, "nothing of a batch was written");
+                    batch.refuse(|| fault.told(self.busy_timeout));
+                }
+            }
+        }
+    }
+
+    /// Does the whole batch in one transaction, or nothing of it.
+    async fn commit(&mut self, batch: &Batch) -> Result<Answers, Fault> {
+        let connection = match &mut self.connection {
+            Some(connection) => connection,
+            empty => empty.insert(self.reopen.connect().await.while_trying("open the database")?),
+        };
+        let answers = in_transaction(connection, batch, &self.sources).await;
+        if answers.is_err() {
+            self.disconnect().await;
+        }
+        answers
+    }
+
+    async fn disconnect(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            // What was committed is durable; what was not is rolled back.
+            let _ = connection.close().await;
+        }
+    }
+}
+
+async fn in_transaction(
+    connection: &mut SqliteConnection,
+    batch: &Batch,
+    sources: &Sources,
+) -> Result<Answers, Fault> {
+    let mut transaction =
+        connection.begin_with("BEGIN IMMEDIATE").await.while_trying("begin a transaction")?;
+    let answers = work(&mut transaction, batch, sources).await?;
+    transaction.commit().await.while_trying("commit")?;
+    Ok(answers)
+}
+
+/// Callers who ask at the same time have no order among them, so calls of one kind are done together.
+async fn work(connection: &mut SqliteConnection, batch: &Batch, sources: &Sources) -> Result<Answers, Fault> {
+    let mut answers = Answers::default();
+    for asked in &batch.declare {
+        answers.declare.push(templates::declare(connection, &asked.question).await?);
+    }
+    if !batch.submit.is_empty() {
+        let all: Vec<&Submission> = batch.submit.iter().flat_map(|asked| &asked.question).collect();
+        let told = submit::submit(connection, &all, sources.now()).await?;
+        answers.submit = dealt(told, batch.submit.iter().map(|asked| asked.question.len()));
+    }
+    if !batch.apply.is_empty() {
+        let all: Vec<&Order> = batch.apply.iter().flat_map(|asked| &asked.question).collect();
+        let told = apply::apply(connection, &all, sources).await?;
+        answers.apply = dealt(told, batch.apply.iter().map(|asked| asked.question.len()));
+    }
+    for asked in &batch.expire {
+        answers.expire.push(maintenance::expire(connection, asked.question, sources).await?);
+    }
+    for asked in &batch.claim {
+        answers.claim.push(claim::claim(connection, &asked.question, sources).await?);
+    }
+    for asked in &batch.purge {
+        answers.purge.push(maintenance::purge(connection, asked.question, sources.now()).await?);
+    }
+    Ok(answers)
+}
+
+/// Deals answers out to those who asked, each as many as it asked for.
+fn dealt<T>(answers: Vec<T>, counts: impl Iterator<Item = usize>) -> Vec<Vec<T>> {
+    let mut answers = answers.into_iter();
+    counts.map(|count| answers.by_ref().take(count).collect()).collect()
+}
+
+impl Answers {
+    fn may_have_made_something_due(&self) -> bool {
+        let made_due = |answer: &Result<Answer, Refusal>| {
+            matches!(
+                answer,
+                Ok(Answer::Released | Answer::Settled(State::Pending) | Answer::Now(State::Pending))
+            )
+        };
+        let new = |submitted: &Submitted| matches!(submitted, Submitted::New { .. });
+        self.submit.iter().flatten().any(new)
+            || self.apply.iter().flatten().any(made_due)
+            || self.expire.iter().any(|decided| *decided > 0)
+    }
+}
+
+/// Leases whose claimer went away meanwhile are given back at once, rather than after their time.
+fn give_back(records: Vec<Record>) -> Option<Batch> {
+    if records.is_empty() {
+        return None;
+    }
+    let release = |record: Record| Order { command: Command::Release { token: record.token }, id: record.id };
+    let (asked, _) = Asked::new(records.into_iter().map(release).collect());
+    Some(std::iter::once(Job::Apply(asked)).collect())
+}
