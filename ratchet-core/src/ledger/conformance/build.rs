@@ -23,13 +23,18 @@ pub(super) const CHARGE: StepName = StepName::from_static("charge");
 pub(super) const NOTIFY: StepName = StepName::from_static("notify");
 
 pub(super) const SECOND: Duration = Duration::from_secs(1);
-pub(super) const MINUTE: Duration = Duration::from_secs(60);
-pub(super) const HOUR: Duration = Duration::from_secs(3600);
-pub(super) const DAY: Duration = Duration::from_secs(24 * 3600);
+pub(super) const MINUTE: Duration = Duration::from_mins(1);
+pub(super) const HOUR: Duration = Duration::from_hours(1);
+pub(super) const DAY: Duration = Duration::from_hours(24);
 
 /// This long after the start of the case.
 pub(super) fn at(span: Duration) -> Timestamp {
     STARTED_AT.after(span)
+}
+
+/// A millisecond earlier.
+pub(super) fn just_before(span: Duration) -> Timestamp {
+    Timestamp::from_millis(at(span).as_millis() - 1)
 }
 
 pub(super) fn id(key: &str) -> RecordId {

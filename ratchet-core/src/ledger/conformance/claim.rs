@@ -1,10 +1,10 @@
 //! Claims: who gets which record, and what a lease is.
 
-use super::Fixture;
 use super::build::{
-    COLLECT, DAY, HOUR, MAIL, MINUTE, SECOND, V1, V2, WORKER, at, claim, done, id, settle, submission,
-    unknown, unprotected,
+    COLLECT, DAY, HOUR, MAIL, MINUTE, SECOND, V1, V2, WORKER, at, claim, done, id, just_before, settle,
+    submission, unknown, unprotected,
 };
+use super::{Fixture, STARTED_AT};
 use crate::decide::Answer;
 use crate::ledger::{Claim, Served};
 use crate::model::{
@@ -27,7 +27,6 @@ pub async fn the_most_urgent_and_then_the_longest_waiting_comes_first(fixture: F
         let _ = fixture.submit(urgent(key, priority)).await;
         fixture.advance(SECOND);
     }
-    // Submitted last, and ready before the others of its kind... were it not for the moment of its submission.
     let _ = fixture.submit(Submission { not_before: Some(at(4 * SECOND)), ..submission("usual:last") }).await;
     let expected = ["urgent:early", "urgent:late", "usual:early", "usual:late", "usual:last", "idle:early"];
     assert_eq!(keys(&fixture.claim(claim(10)).await), expected);
@@ -36,7 +35,7 @@ pub async fn the_most_urgent_and_then_the_longest_waiting_comes_first(fixture: F
 /// A record is not handed out a millisecond before it is ready.
 pub async fn nothing_is_claimed_before_its_time(fixture: Fixture) {
     let _ = fixture.submit(Submission { not_before: Some(at(HOUR)), ..submission("invoice:1") }).await;
-    fixture.clock.jump_to(at(HOUR - SECOND / 1000));
+    fixture.clock.jump_to(just_before(HOUR));
     assert_eq!(fixture.claim(claim(10)).await, []);
     fixture.clock.jump_to(at(HOUR));
     assert_eq!(keys(&fixture.claim(claim(10)).await), ["invoice:1"]);
@@ -65,7 +64,7 @@ pub async fn a_claim_grants_a_lease_and_no_start(fixture: Fixture) {
         lease: Some(Lease { worker: WORKER, until: at(65 * SECOND), started_at: None }),
         ..before
     };
-    assert_eq!(fixture.claim(claim(1)).await, [expected.clone()]);
+    assert_eq!(fixture.claim(claim(1)).await, std::slice::from_ref(&expected));
     assert_eq!(fixture.record(&id("invoice:1")).await, expected);
     let opened = Attempt {
         token: Token::new(1),
@@ -127,7 +126,7 @@ pub async fn start_is_merged_only_where_the_destination_deduplicates(fixture: Fi
     let _ = fixture.submit(unprotected("unsafe:1")).await;
     let ahead = Claim { start_if_safe: true, ..claim(10) };
     assert_eq!(fixture.claim(ahead).await.len(), 2);
-    for (key, started_at, attempts) in [("safe:1", Some(at(0 * SECOND)), 1), ("unsafe:1", None, 0)] {
+    for (key, started_at, attempts) in [("safe:1", Some(STARTED_AT), 1), ("unsafe:1", None, 0)] {
         let record = fixture.record(&id(key)).await;
         assert_eq!(record.lease.and_then(|lease| lease.started_at), started_at, "{key}");
         assert_eq!(record.attempts, attempts, "{key}");

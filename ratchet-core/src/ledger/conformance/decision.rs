@@ -235,7 +235,7 @@ async fn same_everywhere(fixture: &Fixture, record: &Record) {
     let by_state =
         Filter { operation: Some(COLLECT), state: Some(record.state), limit: 10, ..Filter::default() };
     let page = fixture.ledger.list(by_state).await.expect("list");
-    assert_eq!(page.records, [record.clone()]);
+    assert_eq!(page.records, std::slice::from_ref(record));
     let stored = fixture.stored(&record.id).await;
     assert_eq!(stored, Some(Stored::Record(Box::new(record.clone()))));
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::Fixture;
 use super::build::{
-    DAY, HOUR, POLICY, SECOND, V1, V2, at, cancel, claim, done, generation, id, rejected, renewal_of, replay,
-    start, submission, with_input,
+    DAY, HOUR, POLICY, V1, V2, at, cancel, claim, done, generation, id, just_before, rejected, renewal_of,
+    replay, start, submission, with_input,
 };
+use super::{Fixture, STARTED_AT};
 use crate::decide::{Answer, Refusal, Stored};
 use crate::model::{Conflict, Fingerprint, State, Submission, Submitted, Tombstone};
 use crate::policy::Policy;
@@ -23,7 +23,7 @@ pub async fn purge_waits_for_the_end_of_the_retention(fixture: Fixture) {
     fixture.started(leased).await;
     let settled = fixture.apply(&id("invoice:1"), super::build::settle(1, done("1"))).await;
     assert_eq!(settled, Ok(Answer::Settled(State::Succeeded)));
-    fixture.clock.jump_to(at(90 * DAY + HOUR - SECOND / 1000));
+    fixture.clock.jump_to(just_before(90 * DAY + HOUR));
     assert_eq!(fixture.purge().await, 0);
     fixture.clock.jump_to(at(90 * DAY + HOUR));
     assert_eq!(fixture.purge().await, 1);
@@ -86,7 +86,7 @@ pub async fn a_tombstone_answers_for_ever(fixture: Fixture) {
     fixture.advance(90 * DAY);
     assert_eq!(fixture.purge().await, 1);
     fixture.advance(4000 * DAY);
-    let expired = Submitted::Expired { ended_on: at(0 * DAY), state: State::Succeeded };
+    let expired = Submitted::Expired { ended_on: STARTED_AT, state: State::Succeeded };
     let newer = Submission { version: V2, ..with_input("invoice:1", r#"{"amount":1300}"#) };
     for (submission, answer) in [
         (submission("invoice:1"), expired.clone()),

@@ -1,14 +1,16 @@
 //! Leases: exclusive until their deadline by the store's clock, and what their end means.
 
-use super::Fixture;
-use super::build::{DAY, HOUR, MINUTE, SECOND, at, claim, done, id, settle, start, submission, unprotected};
+use super::build::{
+    DAY, HOUR, MINUTE, SECOND, at, claim, done, id, just_before, settle, start, submission, unprotected,
+};
+use super::{Fixture, STARTED_AT};
 use crate::decide::{Answer, Command, Refusal};
 use crate::model::{CauseKind, OutcomeKind, State, Token, Uncertainty};
 
 /// Until the last millisecond nobody else gets the record; from then on its lease is over.
 pub async fn a_lease_is_exclusive_until_its_deadline(fixture: Fixture) {
     fixture.leased(submission("invoice:1")).await;
-    fixture.clock.jump_to(at(MINUTE - SECOND / 1000));
+    fixture.clock.jump_to(just_before(MINUTE));
     assert_eq!(fixture.expire().await, 0);
     assert_eq!(fixture.claim(claim(10)).await, []);
     assert_eq!(fixture.apply(&id("invoice:1"), Command::Expire).await, Err(Refusal::NotExpired));
@@ -69,9 +71,9 @@ pub async fn an_implausible_lease_counts_as_over(fixture: Fixture) {
 pub async fn a_small_jump_back_ends_no_lease(fixture: Fixture) {
     fixture.clock.jump_to(at(HOUR));
     fixture.leased(submission("invoice:1")).await;
-    fixture.clock.jump_to(at(HOUR - 14 * MINUTE));
+    fixture.clock.jump_to(at(46 * MINUTE));
     assert_eq!(fixture.expire().await, 0);
-    fixture.clock.jump_to(at(HOUR - 14 * MINUTE - SECOND / 1000));
+    fixture.clock.jump_to(just_before(46 * MINUTE));
     assert_eq!(fixture.expire().await, 1);
 }
 
@@ -83,7 +85,7 @@ pub async fn only_the_wall_clock_of_the_store_counts(fixture: Fixture) {
     assert_eq!(fixture.expire().await, 0, "ten minutes passed, and the clock was set back");
     fixture.clock.jump_to(at(MINUTE));
     assert_eq!(fixture.expire().await, 1, "no monotonic time passed");
-    assert_eq!(fixture.attempts(&id("invoice:1")).await[0].leased_at, at(0 * SECOND));
+    assert_eq!(fixture.attempts(&id("invoice:1")).await[0].leased_at, STARTED_AT);
 }
 
 /// An extension counts from now, by at most the longest lease, and tells the new deadline.
@@ -95,7 +97,7 @@ pub async fn a_lease_is_extended_from_now(fixture: Fixture) {
         let renewed = Answer::Renewed { until, cancel_requested: false };
         assert_eq!(fixture.apply(&id("invoice:1"), renew).await, Ok(renewed));
         let lease = fixture.record(&id("invoice:1")).await.lease.expect("a lease");
-        assert_eq!((lease.until, lease.started_at), (until, Some(at(0 * SECOND))));
+        assert_eq!((lease.until, lease.started_at), (until, Some(STARTED_AT)));
     }
     fixture.clock.jump_to(at(15 * MINUTE));
     assert_eq!(fixture.expire().await, 0);

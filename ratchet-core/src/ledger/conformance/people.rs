@@ -1,10 +1,10 @@
 //! What people and reconcilers decide: cancel, replay, resolve. Each decision stands in the audit trail.
 
-use super::Fixture;
 use super::build::{
     DAY, HOUR, MINUTE, SECOND, at, cancel, claim, done, id, json, pin, rejected, replay, resolve, settle,
     start, submission, unknown, unprotected,
 };
+use super::{Fixture, STARTED_AT};
 use crate::decide::{Answer, Command, Refusal, Verdict};
 use crate::model::{AuditEntry, CauseKind, State, Submission, Token, Uncertainty};
 use crate::policy::Policy;
@@ -148,7 +148,7 @@ pub async fn still_unknown_only_moves_the_next_question(fixture: Fixture) {
         ..unprotected("invoice:1")
     };
     let before = fixture.settled(asked, unknown()).await;
-    assert_eq!((before.state, before.reconcile_at), (State::Uncertain, Some(at(0 * HOUR))));
+    assert_eq!((before.state, before.reconcile_at), (State::Uncertain, Some(STARTED_AT)));
     let verdict = Verdict::StillUnknown { ask_again_at: Some(at(HOUR)) };
     let answer = fixture.apply(&id("invoice:1"), resolve(verdict)).await;
     assert_eq!(answer, Ok(Answer::Now(State::Uncertain)));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Fixture;
 use super::build::{COLLECT, HOUR, MAIL, POLICY, V1, V2, at, done, id, json, submission, with_input};
+use super::{Fixture, STARTED_AT};
 use crate::contract::Contract;
 use crate::ledger::Filter;
 use crate::model::{
@@ -26,9 +26,9 @@ pub async fn a_new_key_makes_a_pending_record(fixture: Fixture) {
         input: json(r#"{"amount":1200}"#),
         policy: POLICY,
         priority: Priority(0),
-        created_at: at(0 * HOUR),
+        created_at: STARTED_AT,
         state: State::Pending,
-        ready_at: at(0 * HOUR),
+        ready_at: STARTED_AT,
         token: Token::NONE,
         lease: None,
         attempts: 0,
@@ -54,7 +54,7 @@ pub async fn a_repetition_is_told_what_is_on_record(fixture: Fixture) {
     fixture.advance(HOUR);
     let answer = fixture.submit(submission("invoice:1")).await;
     assert_eq!(answer, existing("invoice:1", State::Pending));
-    assert_eq!(fixture.record(&id("invoice:1")).await.created_at, at(0 * HOUR));
+    assert_eq!(fixture.record(&id("invoice:1")).await.created_at, STARTED_AT);
     let _ = fixture.claimed(&id("invoice:1")).await;
     let answer = fixture.submit(submission("invoice:1")).await;
     assert_eq!(answer, existing("invoice:1", State::Running));

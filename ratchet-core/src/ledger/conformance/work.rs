@@ -1,10 +1,10 @@
 //! What happens inside a lease: start, pins, steps and outcomes.
 
-use super::Fixture;
 use super::build::{
     CHARGE, HOUR, NOTIFY, SECOND, at, begin, claim, done, finish, id, json, not_applied, pin, rejected,
     request, settle, start, submission, unknown,
 };
+use super::{Fixture, STARTED_AT};
 use crate::contract::Contract;
 use crate::decide::{Answer, Difference, Refusal};
 use crate::model::{CauseKind, OutcomeKind, Pin, State, StepName, StepState, Submission, Token, Uncertainty};
@@ -154,13 +154,10 @@ pub async fn attempts_are_listed_in_order(fixture: Fixture) {
     let tokens: Vec<u64> = attempts.iter().map(|attempt| attempt.token.get()).collect();
     assert_eq!(tokens, [1, 2, 3]);
     let started: Vec<_> = attempts.iter().map(|attempt| attempt.started_at).collect();
-    assert_eq!(started, [Some(at(0 * SECOND)), None, Some(at(HOUR + 30 * SECOND))]);
+    assert_eq!(started, [Some(STARTED_AT), None, Some(at(HOUR + 30 * SECOND))]);
     let ends: Vec<_> = attempts.iter().map(|a| a.end.as_ref().map(|end| (end.outcome, end.at))).collect();
-    let expected = [
-        Some((OutcomeKind::Unknown, at(0 * SECOND))),
-        None,
-        Some((OutcomeKind::Done, at(HOUR + 31 * SECOND))),
-    ];
+    let expected =
+        [Some((OutcomeKind::Unknown, STARTED_AT)), None, Some((OutcomeKind::Done, at(HOUR + 31 * SECOND)))];
     assert_eq!(ends, expected);
     let cause = attempts[0].end.as_ref().and_then(|end| end.cause.clone()).expect("a cause");
     assert_eq!((cause.kind(), cause.detail()), (CauseKind::Transport, "connection reset"));
