@@ -1,2 +1,68 @@
 //! `cargo xtask`: set-up, tests and checks of this repository.
-fn main() {}
+
+mod command;
+mod readme;
+mod steps;
+mod tools;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::{Parser, Subcommand};
+
+use command::Failed;
+use steps::{STEPS, Step};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Set-up, tests and checks of this repository")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Provides what the tests need and runs every check.
+    Test {
+        /// Only the steps of these names.
+        #[arg(long, value_name = "STEP")]
+        only: Vec<String>,
+    },
+    /// Lists the steps of `test`.
+    Steps,
+}
+
+fn main() -> ExitCode {
+    let ended = match Arguments::parse().task {
+        Task::Test { only } => test(&only),
+        Task::Steps => {
+            for step in &STEPS {
+                println!("{:<10}{}", step.name, step.what);
+            }
+            Ok(())
+        }
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn test(only: &[String]) -> Result<(), Failed> {
+    if let Some(unknown) = only.iter().find(|name| !STEPS.iter().any(|step| step.name == name.as_str())) {
+        return Err(Failed::UnknownStep(unknown.clone()));
+    }
+    let chosen: Vec<&Step> =
+        STEPS.iter().filter(|step| only.is_empty() || only.iter().any(|name| name == step.name)).collect();
+    for step in &chosen {
+        println!("\n=== {}: {}", step.name, step.what);
+        let started = Instant::now();
+        (step.run)()?;
+        println!("=== {}: done in {} s", step.name, started.elapsed().as_secs());
+    }
+    println!("\nall {} steps passed", chosen.len());
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! The worker process: nothing in it knows that it will be killed.
+
+use std::path::Path;
+use std::time::Duration;
+
+use ratchet::Ratchet;
+
+use crate::operations::{Payments, collect_invoice, collect_invoice_without_key};
+use crate::{Result, standard_input_closed};
+
+pub async fn run(store: &Path, destination: String, without_key: bool) -> Result<()> {
+    let ratchet = Ratchet::open(&format!("sqlite:{}", store.display())).await?;
+    let registry = if without_key {
+        ratchet::registry![collect_invoice_without_key]
+    } else {
+        ratchet::registry![collect_invoice]
+    };
+    ratchet
+        .worker(registry)
+        .state(Payments { http: ratchet::http::Client::new()?, url: destination })
+        .concurrency(8)
+        // How long the invoices of a killed worker rest before the next one takes them.
+        .lease(Duration::from_millis(600))
+        .poll_interval(Duration::from_millis(50))
+        .build()?
+        .run(standard_input_closed())
+        .await?;
+    Ok(())
+}

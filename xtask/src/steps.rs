@@ -1,0 +1,49 @@
+//! The steps of `cargo xtask test`, quick ones first.
+
+use crate::command::{Failed, run, run_with};
+use crate::{readme, tools};
+
+/// One check.
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    pub(crate) what: &'static str,
+    pub(crate) run: fn() -> Result<(), Failed>,
+}
+
+pub(crate) const STEPS: [Step; 7] = [
+    Step { name: "format", what: "rustfmt changes nothing", run: format },
+    Step { name: "clippy", what: "no warning in any crate, target or feature", run: clippy },
+    Step { name: "features", what: "the face builds without its features", run: features },
+    Step { name: "docs", what: "the documentation builds without a warning", run: docs },
+    Step { name: "tests", what: "unit, property, conformance, compiler-message and crash tests", run: tests },
+    Step { name: "readme", what: "the README's commands do what it says", run: readme::run_commands },
+    Step { name: "deny", what: "licences, sources and bans of every dependency", run: deny },
+];
+
+fn format() -> Result<(), Failed> {
+    tools::need_component("fmt", "rustfmt")?;
+    run("cargo fmt --all --check")
+}
+
+fn clippy() -> Result<(), Failed> {
+    tools::need_component("clippy", "clippy")?;
+    run("cargo clippy --locked --workspace --all-targets --all-features -- -D warnings")
+}
+
+fn features() -> Result<(), Failed> {
+    run("cargo check --locked --package ratchet --lib --no-default-features")?;
+    run("cargo check --locked --package ratchet --lib --no-default-features --features sqlite")
+}
+
+fn docs() -> Result<(), Failed> {
+    run_with("cargo doc --locked --workspace --no-deps --all-features", &[("RUSTDOCFLAGS", "-D warnings")])
+}
+
+fn tests() -> Result<(), Failed> {
+    run("cargo test --locked --workspace --all-features")
+}
+
+fn deny() -> Result<(), Failed> {
+    tools::need_cargo_deny()?;
+    run(&format!("{} deny --all-features check bans licenses sources", tools::cargo_deny()))
+}
