@@ -214,6 +214,7 @@ pub(super) fn finish_step(
     token: Token,
     name: &StepName,
     outcome: &Outcome,
+    now: Timestamp,
 ) -> Result<Decision, Refusal> {
     started(record, token)?;
     let mut finished = record.clone();
@@ -235,6 +236,7 @@ pub(super) fn finish_step(
         _ => {
             step.state = StepState::Started;
             step.effect.may_be_applied = true;
+            step.effect.first_started_at.get_or_insert(now);
         }
     }
     Ok(Decision::new(finished, Answer::StepFinished))

@@ -74,7 +74,9 @@ pub fn decide(record: &Record, command: &Command, moment: Moment) -> Result<Deci
         Command::BeginStep { token, step, contract } => {
             lease::begin_step(record, *token, step, contract, moment.now)
         }
-        Command::FinishStep { token, step, outcome } => lease::finish_step(record, *token, step, outcome),
+        Command::FinishStep { token, step, outcome } => {
+            lease::finish_step(record, *token, step, outcome, moment.now)
+        }
         Command::Settle { token, outcome } => settle::settle(record, *token, outcome, moment),
         Command::Cancel { by, reason } => resolve::cancel(record, by, reason, moment.now),
         Command::Resolve { by, reason, verdict } => resolve::resolve(record, by, reason, verdict, moment.now),
