@@ -133,7 +133,11 @@ pub(super) fn pin(
     let mut pinned = record.clone();
     let effect = match step {
         None => &mut pinned.effect,
-        Some(name) => &mut pinned.steps.get_mut(name).ok_or(Refusal::NoStep)?.effect,
+        Some(name) => match pinned.steps.get_mut(name) {
+            Some(step) if step.state == StepState::Started => &mut step.effect,
+            // Only a step that was entered is marked when the attempt falls silent.
+            _ => return Err(Refusal::NoStep),
+        },
     };
     if effect.may_be_applied {
         repeatable(effect, record, now).map_err(Refusal::NotRepeatable)?;
