@@ -1,0 +1,200 @@
+//! Cancel, replay and resolve, in each state.
+
+use super::*;
+
+fn in_each_state() -> [(State, Story); 8] {
+    let succeeded = Story::running(HEADER).end(done());
+    let exhausted = Story::with(HEADER, |policy| policy.retry.max_attempts = 1).lease_and_start();
+    let abandoned = Story::with(Contract::NONE, |policy| policy.on_unknown = OnUnknown::MayLose);
+    let stories = [
+        (State::Pending, Story::of(HEADER)),
+        (State::Running, Story::running(HEADER)),
+        (State::Succeeded, succeeded),
+        (State::Failed, Story::running(HEADER).end(rejected())),
+        (State::Exhausted, exhausted.end(not_applied())),
+        (State::Uncertain, Story::running(Contract::NONE).end(unknown())),
+        (State::Cancelled, Story::of(HEADER).then([cancel()])),
+        (State::Abandoned, abandoned.lease_and_start().end(unknown())),
+    ];
+    for (state, story) in &stories {
+        assert_eq!(story.state(), *state);
+    }
+    stories
+}
+
+#[test]
+fn cancel_in_each_state() {
+    for (state, mut story) in in_each_state() {
+        let before = story.record.clone();
+        let expected = match state {
+            State::Pending | State::Cancelled => Ok(Answer::Now(State::Cancelled)),
+            State::Running => Ok(Answer::CancelRequested),
+            settled => Err(Refusal::State(settled)),
+        };
+        assert_eq!(story.decide(&cancel()).map(|decision| decision.answer), expected);
+        if state == State::Cancelled {
+            let decision = story.decision(&cancel());
+            assert_eq!((decision.record, decision.audit), (before, None), "a repetition decides nothing");
+        }
+    }
+}
+
+#[test]
+fn cancel_of_a_waiting_record_stops_it_or_says_that_it_may_have_happened() {
+    let mut clean = Story::of(HEADER);
+    let audit = clean.decision(&cancel()).audit.expect("a decision of a person is audited");
+    assert_eq!((audit.action.as_str(), audit.by.as_str()), ("cancel", "ada"));
+    assert_eq!((audit.from, audit.to, audit.at), (State::Pending, State::Cancelled, START));
+    assert!(clean.record.cancel_requested);
+    let mut unsure = Story::running(HEADER).end(unknown());
+    assert_eq!(unsure.tell(cancel()), Answer::Now(State::Uncertain));
+    assert_eq!(unsure.why(), Some(Uncertainty::Cancelled));
+    assert!(unsure.record.may_be_applied());
+}
+
+#[test]
+fn cancel_of_an_unstarted_lease_supersedes_its_token() {
+    let mut story = Story::of(HEADER).then([lease()]);
+    assert_eq!(story.tell(cancel()), Answer::Now(State::Cancelled));
+    assert_eq!((story.record.token.get(), story.record.lease.as_ref()), (2, None));
+    assert_eq!(story.refusal(start(1)), Refusal::Superseded);
+    assert_eq!(story.refusal(start(2)), Refusal::Superseded);
+    let mut unsure = Story::running(HEADER).end(unknown()).wait(HOUR).then([lease()]);
+    assert_eq!(unsure.tell(cancel()), Answer::Now(State::Uncertain));
+    assert_eq!((unsure.record.token.get(), unsure.why()), (3, Some(Uncertainty::Cancelled)));
+}
+
+#[test]
+fn cancel_of_a_running_record_ends_with_what_the_attempt_knows() {
+    for (outcome, state, why) in [
+        (done(), State::Succeeded, None),
+        (not_applied(), State::Cancelled, None),
+        (told_to_wait(HOUR), State::Cancelled, None),
+        (rejected(), State::Failed, None),
+        (unknown(), State::Uncertain, Some(Uncertainty::Cancelled)),
+    ] {
+        for contract in [HEADER, Contract::NONE] {
+            let after = Story::running(contract).then([cancel()]).end(outcome.clone());
+            assert_eq!((after.state(), after.why()), (state, why), "{outcome:?}");
+        }
+    }
+    let lost = Story::running(HEADER).then([cancel()]).wait(HOUR).then([Command::Expire]);
+    assert_eq!((lost.state(), lost.why()), (State::Uncertain, Some(Uncertainty::Cancelled)));
+}
+
+#[test]
+fn a_cancelled_attempt_is_told_when_it_extends_its_lease() {
+    let mut story = Story::running(HEADER).then([cancel()]);
+    let renew = Command::Renew { token: Token::new(1), duration: MINUTE };
+    let told = Answer::Renewed { until: at(MINUTE), cancel_requested: true };
+    assert_eq!(story.tell(renew), told);
+}
+
+#[test]
+fn replay_in_each_state() {
+    for (state, story) in in_each_state() {
+        for accept_risk in [false, true] {
+            let expected = match (state, accept_risk) {
+                (State::Failed | State::Exhausted | State::Cancelled, _)
+                | (State::Uncertain | State::Abandoned, true) => Ok(Answer::Now(State::Pending)),
+                (State::Uncertain | State::Abandoned, false) => {
+                    Err(Refusal::RiskNotAccepted(Uncertainty::NoDeduplication))
+                }
+                (other, _) => Err(Refusal::State(other)),
+            };
+            let answer = story.decide(&replay(accept_risk)).map(|decision| decision.answer);
+            assert_eq!(answer, expected, "{state}, {accept_risk}");
+        }
+    }
+}
+
+#[test]
+fn a_replay_is_the_same_record_with_fresh_attempts() {
+    let failed = Story::running(HEADER).then([pin(1, None, "body")]).end(rejected());
+    let replayed = failed.clone().wait(HOUR).then([replay(false)]);
+    let expected = Record {
+        state: State::Pending,
+        ready_at: at(HOUR),
+        spent: 0,
+        settled_at: None,
+        effect: crate::model::Effect { first_started_at: None, ..failed.record.effect.clone() },
+        ..failed.record
+    };
+    assert_eq!(replayed.record, expected);
+    assert_eq!(replayed.lease_and_start().record.token.get(), 2);
+}
+
+#[test]
+fn a_replay_where_a_repetition_is_recognised_needs_no_risk_and_gains_no_time() {
+    let spent = Story::with(HEADER, |policy| policy.retry.max_attempts = 1).lease_and_start().end(unknown());
+    assert_eq!(spent.why(), Some(Uncertainty::AttemptsSpent));
+    let replayed = spent.clone().wait(HOUR).then([replay(false)]);
+    assert!(!replayed.record.risk_accepted);
+    assert_eq!(replayed.record.effect.first_started_at, Some(START));
+    let too_late = spent.wait(23 * HOUR);
+    assert_eq!(too_late.refusal(replay(false)), Refusal::RiskNotAccepted(Uncertainty::WindowOver));
+}
+
+#[test]
+fn an_accepted_risk_holds_for_one_attempt() {
+    let story = Story::running(Contract::NONE).end(unknown()).then([replay(true)]);
+    assert!(story.record.risk_accepted);
+    let unstarted = story.clone().then([lease()]).wait(HOUR).then([Command::Expire]);
+    assert!(unstarted.record.risk_accepted, "a lease that was not started used nothing up");
+    let used = story.lease_and_start().end(unknown());
+    assert_eq!((used.state(), used.record.risk_accepted), (State::Uncertain, false));
+    assert_eq!(used.refusal(replay(false)), Refusal::RiskNotAccepted(Uncertainty::NoDeduplication));
+}
+
+#[test]
+fn a_replay_forgets_that_it_was_cancelled() {
+    let story = Story::of(HEADER).then([cancel(), replay(false)]);
+    assert!(!story.record.cancel_requested);
+    assert_eq!(story.lease_and_start().end(done()).state(), State::Succeeded);
+}
+
+#[test]
+fn resolve_in_each_state() {
+    for (state, story) in in_each_state() {
+        let open = matches!(state, State::Uncertain | State::Abandoned);
+        for (verdict, after) in [
+            (Verdict::Applied { result: Some(json("1")) }, State::Succeeded),
+            (Verdict::NotAppliedAndClosed, State::Failed),
+            (Verdict::NotAppliedOldCallsRefused, State::Pending),
+            (Verdict::StillUnknown { ask_again_at: Some(at(HOUR)) }, state),
+        ] {
+            let expected = if open { Ok(Answer::Now(after)) } else { Err(Refusal::State(state)) };
+            let answer = story.decide(&resolve(verdict)).map(|decision| decision.answer);
+            assert_eq!(answer, expected, "{state}");
+        }
+    }
+}
+
+#[test]
+fn each_verdict_leaves_what_it_found() {
+    let parked = || Story::running(Contract::NONE).then([pin(1, None, "body")]).end(unknown()).wait(HOUR);
+    let applied = parked().then([resolve(Verdict::Applied { result: Some(json("1")) })]).record;
+    assert_eq!((applied.result, applied.cause, applied.settled_at), (Some(json("1")), None, Some(at(HOUR))));
+
+    let closed = parked().then([resolve(Verdict::NotAppliedAndClosed)]).record;
+    let cause = closed.cause.expect("a cause");
+    assert_eq!((cause.kind(), cause.detail()), (CauseKind::Resolved, "asked the provider"));
+    assert_eq!((closed.uncertainty, closed.settled_at), (None, Some(at(HOUR))));
+
+    let open = parked().then([resolve(Verdict::NotAppliedOldCallsRefused)]).record;
+    assert_eq!(
+        (open.effect.pin, open.effect.first_started_at),
+        (None, None),
+        "the next send opens a new window"
+    );
+    assert_eq!((open.ready_at, open.spent), (at(HOUR), 0));
+
+    let mut asked = parked();
+    let decision = asked.decision(&resolve(Verdict::StillUnknown { ask_again_at: Some(at(DAY)) }));
+    let audit = decision.audit.expect("audited");
+    assert_eq!(
+        (audit.from, audit.to, audit.action.as_str()),
+        (State::Uncertain, State::Uncertain, "resolve")
+    );
+    assert_eq!(asked.record, Record { reconcile_at: Some(at(DAY)), ..parked().record });
+}

@@ -1,0 +1,151 @@
+//! What is about to be sent is written down before the first send.
+
+use super::*;
+use crate::model::Pin;
+
+fn pinned(story: &mut Story, command: Command) -> Pin {
+    match story.tell(command) {
+        Answer::Pinned(pin) => pin,
+        other => panic!("a pin was expected, found {other:?}"),
+    }
+}
+
+fn other(change: impl FnOnce(&mut PinRequest)) -> Command {
+    let mut request = request("body");
+    change(&mut request);
+    Command::Pin { token: Token::new(1), step: None, request }
+}
+
+fn second_attempt(first: Outcome) -> Story {
+    let first = Story::running(HEADER).then([pin(1, None, "body")]).end(first);
+    first.wait(HOUR).lease_and_start()
+}
+
+#[test]
+fn the_first_pin_says_what_by_whom_and_when() {
+    let mut story = Story::running(HEADER).wait(SECOND);
+    let expected = Pin {
+        wire_key: "invoice:1".to_owned(),
+        recipe: 1,
+        scope: "account-7".to_owned(),
+        request: Fingerprint::of(b"body"),
+        by: Token::new(1),
+        first_at: at(SECOND),
+    };
+    assert_eq!(pinned(&mut story, pin(1, None, "body")), expected);
+    assert_eq!(story.record.effect.pin, Some(expected));
+}
+
+#[test]
+fn the_same_request_keeps_its_pin() {
+    for outcome in [unknown(), not_applied()] {
+        let mut story = second_attempt(outcome);
+        let first = story.record.effect.pin.clone().expect("a pin");
+        let again = pinned(&mut story, pin(2, None, "body"));
+        assert_eq!(again, Pin { by: Token::new(2), ..first });
+        assert_eq!(again.first_at, START);
+    }
+}
+
+#[test]
+fn another_request_key_or_scope_in_the_same_attempt_is_stopped() {
+    let story = Story::running(HEADER).then([pin(1, None, "body")]);
+    for (command, what) in [
+        (other(|request| request.request = Fingerprint::of(b"other")), Difference::Request),
+        (other(|request| request.wire_key = "invoice:2".to_owned()), Difference::WireKey),
+        (other(|request| request.scope = "account-8".to_owned()), Difference::Scope),
+    ] {
+        assert_eq!(story.refusal(command), Refusal::RequestChanged(what));
+    }
+}
+
+#[test]
+fn another_request_is_pinned_by_a_later_attempt_if_the_first_was_certainly_not_applied() {
+    let mut story = second_attempt(not_applied());
+    let replaced = pinned(&mut story, pin(2, None, "other"));
+    assert_eq!((replaced.request, replaced.by.get()), (Fingerprint::of(b"other"), 2));
+    assert_eq!(replaced.first_at, START, "the destination may have seen the key since then");
+    let unsure = second_attempt(unknown());
+    assert_eq!(unsure.refusal(pin(2, None, "other")), Refusal::RequestChanged(Difference::Request));
+}
+
+#[test]
+fn an_attempt_that_confirmed_a_pin_may_not_replace_it() {
+    let story = second_attempt(not_applied()).then([pin(2, None, "body")]);
+    assert_eq!(story.refusal(pin(2, None, "other")), Refusal::RequestChanged(Difference::Request));
+}
+
+#[test]
+fn another_scope_or_key_is_never_pinned() {
+    for outcome in [unknown(), not_applied()] {
+        let story = second_attempt(outcome);
+        for (change, what) in [("scope", Difference::Scope), ("key", Difference::WireKey)] {
+            let mut request = request("body");
+            match change {
+                "scope" => request.scope = "account-8".to_owned(),
+                _ => request.wire_key = "invoice:2".to_owned(),
+            }
+            let command = Command::Pin { token: Token::new(2), step: None, request };
+            assert_eq!(story.refusal(command), Refusal::RequestChanged(what));
+        }
+    }
+}
+
+#[test]
+fn nothing_is_pinned_for_a_send_that_would_be_blind() {
+    let running = |contract: Contract| Story::running(contract).then([pin(1, None, "body")]).end(unknown());
+    let mut story = running(HEADER.remembers_for(3 * HOUR)).wait(HOUR).lease_and_start();
+    assert_eq!(story.refusal(pin(2, None, "other")), Refusal::RequestChanged(Difference::Request));
+    // The attempt itself slept until the window was over.
+    story = story.wait(2 * HOUR);
+    assert_eq!(story.refusal(pin(2, None, "body")), Refusal::NotRepeatable(Uncertainty::WindowOver));
+    let risky = running(Contract::NONE).then([replay(true)]).lease_and_start();
+    assert!(risky.decide(&pin(2, None, "body")).is_ok());
+}
+
+#[test]
+fn a_pin_that_comes_after_an_unknown_attempt_does_not_move_the_deadline() {
+    let mut story = Story::running(HEADER).end(unknown()).wait(HOUR).lease_and_start();
+    assert_eq!(pinned(&mut story, pin(2, None, "body")).first_at, START);
+    let mut clean = Story::running(HEADER).end(not_applied()).wait(HOUR).lease_and_start();
+    assert_eq!(pinned(&mut clean, pin(2, None, "body")).first_at, at(HOUR));
+}
+
+#[test]
+fn a_changed_request_that_was_stopped_is_uncertain_and_says_so() {
+    let changed = Outcome::unknown(Cause::new(CauseKind::RequestChanged, "the body differs"));
+    let after = second_attempt(unknown()).end(changed);
+    assert_eq!((after.state(), after.why()), (State::Uncertain, Some(Uncertainty::RequestChanged)));
+}
+
+#[test]
+fn steps_pin_for_themselves() {
+    let mut story =
+        Story::running(Contract::STEPS).then([begin(1, CHARGE, HEADER), begin(1, NOTIFY, HEADER)]);
+    pinned(&mut story, pin(1, Some(CHARGE), "charge"));
+    pinned(&mut story, pin(1, Some(NOTIFY), "mail"));
+    assert_eq!(story.record.effect.pin, None);
+    let request = |step| {
+        story.record.effect_of(Some(&step)).and_then(|effect| effect.pin.clone()).map(|pin| pin.request)
+    };
+    assert_eq!(request(CHARGE), Some(Fingerprint::of(b"charge")));
+    assert_eq!(request(NOTIFY), Some(Fingerprint::of(b"mail")));
+    assert_eq!(story.refusal(pin(1, Some(StepName::from_static("refund")), "x")), Refusal::NoStep);
+}
+
+#[test]
+fn a_step_is_pinned_only_while_it_is_entered() {
+    for outcome in [done(), not_applied()] {
+        let story =
+            Story::running(Contract::STEPS).then([begin(1, CHARGE, HEADER), finish(1, CHARGE, outcome)]);
+        assert_eq!(story.refusal(pin(1, Some(CHARGE), "charge")), Refusal::NoStep);
+        let next = story.end(not_applied()).wait(HOUR).lease_and_start();
+        assert_eq!(next.refusal(pin(2, Some(CHARGE), "charge")), Refusal::NoStep);
+    }
+    let mut again = Story::running(Contract::STEPS).then([
+        begin(1, CHARGE, HEADER),
+        finish(1, CHARGE, not_applied()),
+        begin(1, CHARGE, HEADER),
+    ]);
+    pinned(&mut again, pin(1, Some(CHARGE), "charge"));
+}
