@@ -133,7 +133,7 @@ impl Client {
     /// # Errors
     /// If the record is settled or unknown, or the ledger fails.
     pub async fn cancel(&self, id: RecordId, by: &str, reason: &str) -> Result<Answer, ManageError> {
-        self.order(id, Command::Cancel { by: by.to_owned(), reason: reason.to_owned() }).await
+        self.manage(id, "cancel", Command::Cancel { by: by.to_owned(), reason: reason.to_owned() }).await
     }
 
     /// Runs a record again with the same identity.
@@ -147,7 +147,12 @@ impl Client {
         reason: &str,
         accept_risk: bool,
     ) -> Result<Answer, ManageError> {
-        self.order(id, Command::Replay { by: by.to_owned(), reason: reason.to_owned(), accept_risk }).await
+        self.manage(
+            id,
+            "replay",
+            Command::Replay { by: by.to_owned(), reason: reason.to_owned(), accept_risk },
+        )
+        .await
     }
 
     /// Settles an uncertain record with what somebody found out.
@@ -161,7 +166,8 @@ impl Client {
         reason: &str,
         verdict: Verdict,
     ) -> Result<Answer, ManageError> {
-        self.order(id, Command::Resolve { by: by.to_owned(), reason: reason.to_owned(), verdict }).await
+        self.manage(id, "resolve", Command::Resolve { by: by.to_owned(), reason: reason.to_owned(), verdict })
+            .await
     }
 
     /// How a record stands; `None` if there is none.
@@ -172,9 +178,16 @@ impl Client {
         Ok(self.find(id).await?.map(|stored| stored.state()))
     }
 
-    async fn order(&self, id: RecordId, command: Command) -> Result<Answer, ManageError> {
-        let answers = self.ledger.apply(vec![Order { id, command }]).await?;
-        answers.into_iter().next().ok_or(LedgerError::Closed)?.map_err(ManageError::Refused)
+    async fn manage(
+        &self,
+        id: RecordId,
+        action: &'static str,
+        command: Command,
+    ) -> Result<Answer, ManageError> {
+        let answers = self.ledger.apply(vec![Order { id: id.clone(), command }]).await?;
+        let answer = answers.into_iter().next().ok_or(LedgerError::Closed)?;
+        telemetry::managed(&id, action, &answer);
+        answer.map_err(ManageError::Refused)
     }
 }
 

@@ -29,3 +29,25 @@ pub(crate) fn settled(operation: &OperationName, outcome: &Outcome, state: State
     #[cfg(not(feature = "metrics"))]
     let _ = operation;
 }
+
+/// A person or a reconciler decided about a record.
+pub(crate) fn managed(id: &RecordId, action: &'static str, answer: &Result<Answer, Refusal>) {
+    let (operation, key) = (&id.operation, id.digest());
+    match answer {
+        Ok(Answer::Now(state)) => tracing::info!(%operation, %key, action, %state, "record managed"),
+        Ok(_) => tracing::info!(%operation, %key, action, "record managed"),
+        Err(refusal) => tracing::info!(%operation, %key, action, %refusal, "not managed"),
+    }
+    #[cfg(feature = "metrics")]
+    metrics::counter!("ratchet_managed_total", "operation" => operation.to_string(), "action" => action)
+        .increment(1);
+}
+
+/// Leases were over, and their records were decided about.
+pub(crate) fn expired(leases: usize) {
+    if leases > 0 {
+        tracing::warn!(leases, "leases were over");
+    }
+    #[cfg(feature = "metrics")]
+    metrics::counter!("ratchet_leases_expired_total").increment(leases as u64);
+}

@@ -12,6 +12,7 @@ use tracing::Instrument as _;
 use super::{Shared, attempt, heartbeat};
 use crate::context::CancelReason;
 use crate::ledger::{Claim, LedgerError, Served};
+use crate::telemetry;
 
 /// How many leases that are over are decided about at once.
 const EXPIRE_BATCH: usize = 256;
@@ -68,7 +69,7 @@ async fn try_fill(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<Du
         return Ok(until_due.min(shared.poll_interval));
     }
     // Something is due that the claim did not find: a lease that is over, or work that came in between.
-    shared.ledger.expire(EXPIRE_BATCH).await?;
+    telemetry::expired(shared.ledger.expire(EXPIRE_BATCH).await?);
     claim(shared, attempts).await?;
     Ok(until_due_again(shared).await?.min(shared.poll_interval))
 }
@@ -120,7 +121,7 @@ async fn housekeeping(shared: Arc<Shared>) {
 }
 
 async fn keep_house(shared: &Shared) -> Result<(), LedgerError> {
-    shared.ledger.expire(EXPIRE_BATCH).await?;
+    telemetry::expired(shared.ledger.expire(EXPIRE_BATCH).await?);
     shared.ledger.purge(EXPIRE_BATCH).await?;
     for unserved in shared.ledger.unserved(shared.namespace.clone(), served(shared)).await? {
         tracing::warn!(
