@@ -1,6 +1,7 @@
 //! What logs and metrics are told: names, counts and digests, never an input, a result or a key.
 
-use crate::model::{KeyDigest, OperationName, Outcome, State, Submitted};
+use crate::decide::{Answer, Refusal};
+use crate::model::{KeyDigest, OperationName, Outcome, RecordId, State, Submitted};
 
 pub(crate) fn submitted(operation: &OperationName, key: KeyDigest, answer: &Submitted) {
     let answer = match answer {
