@@ -125,8 +125,9 @@ fn mark_unfinished_steps(record: &mut Record) {
 
 /// Marks the handler's own effect; `false` if nothing of the record may have been applied.
 fn mark_unconfirmed(record: &mut Record) -> bool {
-    // A handler that keeps its effects inside steps has none of its own.
-    if *record.effect.contract.mechanism() != Mechanism::Steps {
+    // A handler that keeps its effects inside steps has none of its own, unless this attempt pinned one.
+    let pinned = record.effect.pin.as_ref().is_some_and(|pin| pin.by == record.token);
+    if pinned || *record.effect.contract.mechanism() != Mechanism::Steps {
         record.effect.may_be_applied = true;
     }
     record.may_be_applied()
