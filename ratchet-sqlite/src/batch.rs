@@ -25,12 +25,15 @@ impl<Q, A> Asked<Q, A> {
     }
 }
 
+/// What came of several orders.
+pub(crate) type Applied = Vec<Result<Answer, Refusal>>;
+
 /// Calls by kind, in the order in which the kinds are done: what makes records due comes before claims.
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) declare: Vec<Asked<Vec<TemplateDeclaration>, ()>>,
     pub(crate) submit: Vec<Asked<Vec<Submission>, Vec<Submitted>>>,
-    pub(crate) apply: Vec<Asked<Vec<Order>, Vec<Result<Answer, Refusal>>>>,
+    pub(crate) apply: Vec<Asked<Vec<Order>, Applied>>,
     pub(crate) expire: Vec<Asked<usize, usize>>,
     pub(crate) claim: Vec<Asked<Claim, Vec<Record>>>,
     pub(crate) purge: Vec<Asked<usize, usize>>,

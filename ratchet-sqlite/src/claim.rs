@@ -41,6 +41,19 @@ macro_rules! tables_of_shelves {
 }
 pub(crate) use tables_of_shelves;
 
+/// Which shelves there are.
+pub(crate) const SHELVES: &str = concat!(
+    "WITH RECURSIVE ",
+    tables_of_shelves!(),
+    " SELECT operation, version, priority FROM shelf WHERE priority IS NOT NULL"
+);
+
+/// What is due on one shelf.
+pub(crate) const DUE: &str = "SELECT r.ready_at, r.id FROM ratchet_records AS r INDEXED BY ratchet_records_pending \
+    WHERE r.state = 'pending' AND r.namespace = ?1 AND r.operation = ?2 AND r.version = ?3 \
+        AND r.priority = ?4 AND r.ready_at <= ?5 \
+    ORDER BY r.ready_at, r.id LIMIT ?6";
+
 /// An operation and version as the JSON parameter of a statement.
 #[derive(Serialize)]
 struct ServedRow<'a> {
@@ -111,11 +124,6 @@ async fn due(connection: &mut SqliteConnection, claim: &Claim, now: Timestamp) -
 }
 
 async fn shelves(connection: &mut SqliteConnection, claim: &Claim) -> Result<Vec<Shelf>, Fault> {
-    const SHELVES: &str = concat!(
-        "WITH RECURSIVE ",
-        tables_of_shelves!(),
-        " SELECT operation, version, priority FROM shelf WHERE priority IS NOT NULL"
-    );
     let rows = sqlx::query(SHELVES)
         .bind(claim.namespace.as_str())
         .bind(served_as_json(&claim.served)?)
@@ -140,10 +148,6 @@ async fn due_on(
     wanted: usize,
     now: Timestamp,
 ) -> Result<Vec<(i64, i64)>, Fault> {
-    const DUE: &str = "SELECT r.ready_at, r.id FROM ratchet_records AS r INDEXED BY ratchet_records_pending \
-        WHERE r.state = 'pending' AND r.namespace = ?1 AND r.operation = ?2 AND r.version = ?3 \
-            AND r.priority = ?4 AND r.ready_at <= ?5 \
-        ORDER BY r.ready_at, r.id LIMIT ?6";
     sqlx::query_as(DUE)
         .bind(claim.namespace.as_str())
         .bind(&shelf.served.0)

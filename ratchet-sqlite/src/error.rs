@@ -91,7 +91,7 @@ impl<T> While<T> for Result<T, sqlx::Error> {
     }
 }
 
-/// SQLite's result code without its extension: SQLITE_BUSY_SNAPSHOT is a kind of SQLITE_BUSY.
+/// SQLite's result code without its extension: `SQLITE_BUSY_SNAPSHOT` is a kind of `SQLITE_BUSY`.
 fn primary_code(error: &sqlx::Error) -> Option<i32> {
     let code: i32 = error.as_database_error()?.code()?.parse().ok()?;
     Some(code & 0xff)

@@ -17,6 +17,8 @@ mod ledger;
 mod maintenance;
 mod options;
 mod read;
+#[cfg(test)]
+mod round_trip;
 mod row;
 mod schema;
 mod submit;

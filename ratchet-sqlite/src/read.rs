@@ -8,23 +8,20 @@ use sqlx::sqlite::SqliteRow;
 
 use crate::claim::{served_as_json, tables_of_shelves};
 use crate::error::{Fault, While as _};
-use crate::row::{Columns, read, read_tombstone, record_columns};
+use crate::row::{Columns, read, read_stored, record_columns, tombstone_columns};
 
 pub(crate) async fn find(readers: &SqlitePool, id: &RecordId) -> Result<Option<Stored>, Fault> {
-    const RECORD: &str = concat!(
+    const STORED: &str = concat!(
         "SELECT ",
         record_columns!(),
         " FROM ratchet_records AS r \
-          WHERE r.namespace = ?1 AND r.operation = ?2 AND r.key = ?3 AND r.generation = ?4"
+          WHERE r.namespace = ?1 AND r.operation = ?2 AND r.key = ?3 AND r.generation = ?4 UNION ALL SELECT ",
+        tombstone_columns!(),
+        " FROM ratchet_tombstones AS t \
+          WHERE t.namespace = ?1 AND t.operation = ?2 AND t.key = ?3 AND t.generation = ?4"
     );
-    const TOMBSTONE: &str = "SELECT namespace, operation, key, generation, version, fingerprint, state, ended_at \
-        FROM ratchet_tombstones WHERE namespace = ?1 AND operation = ?2 AND key = ?3 AND generation = ?4";
-    if let [row] = &rows_of(readers, RECORD, id).await?[..] {
-        return Ok(Some(Stored::Record(Box::new(read(row)?.1))));
-    }
-    // In this order, so that a record that is purged in between is found too.
-    let buried = rows_of(readers, TOMBSTONE, id).await?;
-    buried.first().map(read_tombstone).transpose()
+    let rows = rows_of(readers, STORED, id).await?;
+    rows.first().map(read_stored).transpose()
 }
 
 pub(crate) async fn attempts(readers: &SqlitePool, id: &RecordId) -> Result<Vec<Attempt>, Fault> {
@@ -54,7 +51,7 @@ async fn rows_of(
         .while_trying("look a record up")
 }
 
-fn read_attempt(row: &SqliteRow) -> Result<Attempt, Fault> {
+pub(crate) fn read_attempt(row: &SqliteRow) -> Result<Attempt, Fault> {
     let row = Columns(row);
     let end = match row.name_if_any::<OutcomeKind>("outcome")? {
         None => None,

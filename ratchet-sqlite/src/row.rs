@@ -32,6 +32,17 @@ macro_rules! record_columns {
 }
 pub(crate) use record_columns;
 
+/// The same columns from `ratchet_tombstones AS t`, for one statement over both tables: no `id`, and the end of the
+/// record as `settled_at`.
+macro_rules! tombstone_columns {
+    () => {
+        "NULL, t.namespace, t.operation, t.key, t.generation, t.version, t.fingerprint, NULL, NULL, \
+         t.state, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+         NULL, NULL, t.ended_at, NULL, NULL, NULL, NULL, NULL"
+    };
+}
+pub(crate) use tombstone_columns;
+
 /// The identity of a record, for statements that look many up.
 #[derive(Serialize)]
 pub(crate) struct IdentityRow<'a> {
@@ -230,15 +241,18 @@ pub(crate) fn read(row: &SqliteRow) -> Result<(i64, Record), Fault> {
     Ok((row.number("id")?, record))
 }
 
-/// Reads a row of `ratchet_tombstones`.
-pub(crate) fn read_tombstone(row: &SqliteRow) -> Result<Stored, Fault> {
-    let row = Columns(row);
+/// Reads a row of either table.
+pub(crate) fn read_stored(row: &SqliteRow) -> Result<Stored, Fault> {
+    let columns = Columns(row);
+    if columns.number_if_any("id")?.is_some() {
+        return Ok(Stored::Record(Box::new(read(row)?.1)));
+    }
     Ok(Stored::Tombstone(Tombstone {
-        id: row.identity()?,
-        version: row.name("version")?,
-        fingerprint: row.fingerprint("fingerprint")?,
-        state: row.state("state")?,
-        ended_at: row.time("ended_at")?,
+        id: columns.identity()?,
+        version: columns.name("version")?,
+        fingerprint: columns.fingerprint("fingerprint")?,
+        state: columns.state("state")?,
+        ended_at: columns.time("settled_at")?,
     }))
 }
 

@@ -13,7 +13,7 @@ use sqlx::SqliteConnection;
 
 use crate::audit;
 use crate::error::{Fault, While as _};
-use crate::row::{IdentityRow, NewRow, read, read_tombstone, record_columns, rows_as_json};
+use crate::row::{IdentityRow, NewRow, read_stored, record_columns, rows_as_json, tombstone_columns};
 use crate::schema;
 
 /// How many rows one statement takes: bounds the memory that a statement needs, not the size of a batch.
@@ -155,27 +155,27 @@ async fn newest_under_keys(
     connection: &mut SqliteConnection,
     submissions: &[&Submission],
 ) -> Result<HashMap<RecordId, Stored>, Fault> {
-    const RECORDS: &str = concat!(
+    const NEWEST: &str = concat!(
         "WITH wanted AS MATERIALIZED (SELECT value AS w FROM json_each(?1)) SELECT ",
         record_columns!(),
         " FROM wanted CROSS JOIN ratchet_records AS r ON r.id = ( \
             SELECT n.id FROM ratchet_records AS n INDEXED BY ratchet_records_identity \
             WHERE n.namespace = w ->> 'namespace' AND n.operation = w ->> 'operation' AND n.key = w ->> 'key' \
-            ORDER BY n.generation DESC LIMIT 1)"
+            ORDER BY n.generation DESC LIMIT 1) \
+        UNION ALL SELECT ",
+        tombstone_columns!(),
+        " FROM wanted CROSS JOIN ratchet_tombstones AS t \
+            ON t.namespace = w ->> 'namespace' AND t.operation = w ->> 'operation' AND t.key = w ->> 'key'"
     );
-    const TOMBSTONES: &str = "WITH wanted AS MATERIALIZED (SELECT value AS w FROM json_each(?1)) \
-        SELECT t.namespace, t.operation, t.key, t.generation, t.version, t.fingerprint, t.state, t.ended_at \
-        FROM wanted CROSS JOIN ratchet_tombstones AS t \
-        ON t.namespace = w ->> 'namespace' AND t.operation = w ->> 'operation' AND t.key = w ->> 'key'";
     let keys: Vec<IdentityRow<'_>> = submissions.iter().map(|submission| (&submission.id).into()).collect();
-    let keys = rows_as_json(&keys)?;
-    let doing = "look a key up";
+    let rows = sqlx::query(NEWEST)
+        .bind(rows_as_json(&keys)?)
+        .fetch_all(connection)
+        .await
+        .while_trying("look a key up")?;
     let mut newest = HashMap::new();
-    for row in sqlx::query(RECORDS).bind(&keys).fetch_all(&mut *connection).await.while_trying(doing)? {
-        keep_newest(&mut newest, Stored::Record(Box::new(read(&row)?.1)));
-    }
-    for row in sqlx::query(TOMBSTONES).bind(&keys).fetch_all(connection).await.while_trying(doing)? {
-        keep_newest(&mut newest, read_tombstone(&row)?);
+    for row in &rows {
+        keep_newest(&mut newest, read_stored(row)?);
     }
     Ok(newest)
 }
@@ -214,7 +214,10 @@ async fn insert(
     Ok(())
 }
 
-async fn insert_records(connection: &mut SqliteConnection, records: &[&Record]) -> Result<(), Fault> {
+pub(crate) async fn insert_records(
+    connection: &mut SqliteConnection,
+    records: &[&Record],
+) -> Result<(), Fault> {
     const INSERT: &str = "WITH new AS MATERIALIZED (SELECT value AS n FROM json_each(?1)) \
         INSERT INTO ratchet_records (namespace, operation, key, generation, version, fingerprint, priority, \
             created_at, policy, contract, input, state, ready_at, token, attempts, spent, may_be_applied, \

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
-use crate::batch::{Asked, Batch};
+use crate::batch::{Applied, Asked, Batch};
 use crate::error::{Fault, While as _};
 use crate::options::Sources;
 use crate::{apply, claim, maintenance, submit, templates};
@@ -24,7 +24,7 @@ const MOST_CALLS: usize = 512;
 pub(crate) enum Job {
     Declare(Asked<Vec<TemplateDeclaration>, ()>),
     Submit(Asked<Vec<Submission>, Vec<Submitted>>),
-    Apply(Asked<Vec<Order>, Vec<Result<Answer, Refusal>>>),
+    Apply(Asked<Vec<Order>, Applied>),
     Expire(Asked<usize, usize>),
     Claim(Asked<Claim, Vec<Record>>),
     Purge(Asked<usize, usize>),
@@ -35,7 +35,7 @@ pub(crate) enum Job {
 pub(crate) struct Answers {
     pub(crate) declare: Vec<Result<(), LedgerError>>,
     pub(crate) submit: Vec<Vec<Submitted>>,
-    pub(crate) apply: Vec<Vec<Result<Answer, Refusal>>>,
+    pub(crate) apply: Vec<Applied>,
     pub(crate) expire: Vec<usize>,
     pub(crate) claim: Vec<Vec<Record>>,
     pub(crate) purge: Vec<usize>,
