@@ -45,6 +45,7 @@ struct Story {
     now: Timestamp,
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "a command is written where it is given")]
 impl Story {
     /// A pending record of an operation with this contract, without a spread between its retries.
     fn of(contract: Contract) -> Self {

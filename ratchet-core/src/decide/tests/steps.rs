@@ -150,3 +150,10 @@ fn an_unknown_report_on_a_step_that_was_not_begun_again_has_a_deadline() {
     assert_eq!(step_state(&story, &CHARGE), (StepState::Started, true));
     assert_eq!(story.record.steps[&CHARGE].effect.first_sent_at(), Some(at(HOUR)));
 }
+
+#[test]
+fn an_effect_that_was_pinned_outside_the_steps_is_not_forgotten() {
+    let after = in_steps().then([pin(1, None, "body")]).end(unknown());
+    assert_eq!((after.state(), after.why()), (State::Uncertain, Some(Uncertainty::NoDeduplication)));
+    assert!(after.record.effect.may_be_applied);
+}

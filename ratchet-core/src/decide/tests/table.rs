@@ -33,6 +33,7 @@ enum Destination {
 }
 
 #[derive(Debug, Clone, Copy)]
+#[allow(clippy::struct_excessive_bools, reason = "each is one dimension of the table")]
 struct Case {
     says: Says,
     destination: Destination,
