@@ -62,6 +62,17 @@ impl Batch {
             + self.purge.len()
     }
 
+    /// The submission, if this is a single call with a single one.
+    pub(crate) fn single_submission(&self) -> Option<&Submission> {
+        match (self.calls(), &self.submit[..]) {
+            (1, [asked]) => match &asked.question[..] {
+                [submission] => Some(submission),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Tells every caller; hands back the records that nobody was there to take.
     pub(crate) fn answer(self, answers: Answers) -> Vec<Record> {
         for (asked, answer) in self.declare.into_iter().zip(answers.declare) {

@@ -74,9 +74,9 @@ impl Fault {
         }
     }
 
-    /// Whether it says something about one record and nothing about the store as a whole.
+    /// Whether it may concern one record alone, so that the other calls of a batch deserve a try of their own.
     pub(crate) fn concerns_one_record(&self) -> bool {
-        matches!(self, Self::Damaged(_) | Self::Store { .. })
+        matches!(self, Self::Damaged(_))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use ratchet_core::decide::Stored;
 use ratchet_core::ledger::{Cursor, Filter, Page, Served, Unserved};
-use ratchet_core::{Attempt, AttemptEnd, AuditEntry, Namespace, OutcomeKind, RecordId, State, Timestamp};
+use ratchet_core::{
+    Attempt, AttemptEnd, AuditEntry, Namespace, OperationName, OutcomeKind, RecordId, State, Timestamp,
+};
 use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteRow;
 
@@ -103,7 +105,7 @@ pub(crate) async fn list(readers: &SqlitePool, filter: &Filter) -> Result<Page, 
     let limit = filter.limit.max(1);
     let rows = sqlx::query(listing_of(filter.state))
         .bind(filter.namespace.as_str())
-        .bind(filter.operation.as_ref().map(|operation| operation.as_str()))
+        .bind(filter.operation.as_ref().map(OperationName::as_str))
         .bind(filter.state.map(State::as_str))
         .bind(filter.after.map_or(0, |cursor| cursor.0))
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))

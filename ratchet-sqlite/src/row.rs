@@ -16,6 +16,9 @@ use sqlx::sqlite::SqliteRow;
 
 use crate::error::{Fault, While as _};
 
+/// How many rows one statement takes: bounds the memory that a statement needs, not the size of a batch.
+pub(crate) const ROWS_PER_STATEMENT: usize = 500;
+
 /// What [`read`] reads, from `ratchet_records AS r`.
 macro_rules! record_columns {
     () => {

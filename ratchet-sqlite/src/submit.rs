@@ -13,11 +13,10 @@ use sqlx::SqliteConnection;
 
 use crate::audit;
 use crate::error::{Fault, While as _};
-use crate::row::{IdentityRow, NewRow, read_stored, record_columns, rows_as_json, tombstone_columns};
+use crate::row::{
+    IdentityRow, NewRow, ROWS_PER_STATEMENT, read_stored, record_columns, rows_as_json, tombstone_columns,
+};
 use crate::schema;
-
-/// How many rows one statement takes: bounds the memory that a statement needs, not the size of a batch.
-const ROWS_PER_STATEMENT: usize = 500;
 
 /// Submits in the caller's own transaction: the record exists if, and only if, the transaction commits.
 ///
@@ -214,11 +213,10 @@ async fn insert(
     Ok(())
 }
 
-pub(crate) async fn insert_records(
-    connection: &mut SqliteConnection,
-    records: &[&Record],
-) -> Result<(), Fault> {
-    const INSERT: &str = "WITH new AS MATERIALIZED (SELECT value AS n FROM json_each(?1)) \
+/// Makes records of the JSON rows in `?1`.
+macro_rules! insert_records {
+    () => {
+        "WITH new AS MATERIALIZED (SELECT value AS n FROM json_each(?1)) \
         INSERT INTO ratchet_records (namespace, operation, key, generation, version, fingerprint, priority, \
             created_at, policy, contract, input, state, ready_at, token, attempts, spent, may_be_applied, \
             cancel_requested, risk_accepted, lease_worker, lease_until, lease_started_at, first_started_at, pin, \
@@ -229,15 +227,52 @@ pub(crate) async fn insert_records(
             n ->> 'may_be_applied', n ->> 'cancel_requested', n ->> 'risk_accepted', n ->> 'lease_worker', \
             n ->> 'lease_until', n ->> 'lease_started_at', n ->> 'first_started_at', n ->> 'pin', n ->> 'result', \
             n ->> 'cause', n ->> 'uncertainty', n ->> 'reconcile_at', n ->> 'settled_at', n ->> 'purge_at' \
-        FROM new";
-    if records.is_empty() {
-        return Ok(());
+        FROM new"
+    };
+}
+
+pub(crate) async fn insert_records(
+    connection: &mut SqliteConnection,
+    records: &[&Record],
+) -> Result<(), Fault> {
+    if !records.is_empty() {
+        insert_with(connection, insert_records!(), records).await?;
     }
+    Ok(())
+}
+
+/// Submits with one statement, which is a transaction by itself, if the key is new; `None` if it is not.
+///
+/// For a caller who is alone, where every further statement would be waited for.
+pub(crate) async fn submit_if_first(
+    connection: &mut SqliteConnection,
+    submission: &Submission,
+    now: Timestamp,
+) -> Result<Option<Submitted>, Fault> {
+    const INSERT_IF_FIRST: &str = concat!(
+        insert_records!(),
+        " WHERE NOT EXISTS (SELECT 1 FROM ratchet_records AS r WHERE r.namespace = n ->> 'namespace' \
+                AND r.operation = n ->> 'operation' AND r.key = n ->> 'key') \
+            AND NOT EXISTS (SELECT 1 FROM ratchet_tombstones AS t WHERE t.namespace = n ->> 'namespace' \
+                AND t.operation = n ->> 'operation' AND t.key = n ->> 'key')"
+    );
+    let SubmitDecision::Insert { record, audit: None } = decide_submission(None, submission, now) else {
+        return Ok(None);
+    };
+    let inserted = insert_with(connection, INSERT_IF_FIRST, &[&record]).await?;
+    Ok((inserted == 1).then_some(Submitted::New { id: record.id }))
+}
+
+async fn insert_with(
+    connection: &mut SqliteConnection,
+    statement: &'static str,
+    records: &[&Record],
+) -> Result<u64, Fault> {
     let rows: Vec<NewRow<'_>> = records.iter().map(|record| NewRow::from(*record)).collect();
-    sqlx::query(INSERT)
+    let done = sqlx::query(statement)
         .bind(rows_as_json(&rows)?)
         .execute(connection)
         .await
         .while_trying("insert records")?;
-    Ok(())
+    Ok(done.rows_affected())
 }

@@ -8,7 +8,7 @@ use sqlx::SqliteConnection;
 
 use crate::desk::{AttemptNotes, Sheet};
 use crate::error::{Fault, While as _};
-use crate::row::{Facts, StepRow, rows_as_json};
+use crate::row::{Facts, ROWS_PER_STATEMENT, StepRow, rows_as_json};
 
 /// A record's number, what its row must still say, and what it says from now on.
 #[derive(Serialize)]
@@ -162,13 +162,14 @@ async fn run<T: Serialize>(
     statement: &'static str,
     rows: &[T],
 ) -> Result<u64, Fault> {
-    if rows.is_empty() {
-        return Ok(0);
+    let mut written = 0;
+    for rows in rows.chunks(ROWS_PER_STATEMENT) {
+        let done = sqlx::query(statement)
+            .bind(rows_as_json(rows)?)
+            .execute(&mut *connection)
+            .await
+            .while_trying("write what was decided")?;
+        written += done.rows_affected();
     }
-    let done = sqlx::query(statement)
-        .bind(rows_as_json(rows)?)
-        .execute(connection)
-        .await
-        .while_trying("write what was decided")?;
-    Ok(done.rows_affected())
+    Ok(written)
 }

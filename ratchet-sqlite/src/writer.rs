@@ -3,13 +3,14 @@
 //! A commit costs a sync of the disk, whatever it holds. So the writer takes everything that was asked while the last
 //! commit was under way, does it in one transaction, and answers each caller after the commit.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use ratchet_core::decide::{Answer, Command, Refusal};
 use ratchet_core::ledger::{Claim, Order, TemplateDeclaration};
 use ratchet_core::{LedgerError, Record, State, Submission, Submitted};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
-use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
 use crate::batch::{Applied, Asked, Batch};
@@ -89,7 +90,7 @@ impl Writer {
             Some(connection) => connection,
             empty => empty.insert(self.reopen.connect().await.while_trying("open the database")?),
         };
-        let answers = in_transaction(connection, batch, &self.sources).await;
+        let answers = write(connection, batch, &self.sources).await;
         if answers.is_err() {
             self.disconnect().await;
         }
@@ -102,6 +103,19 @@ impl Writer {
             let _ = connection.close().await;
         }
     }
+}
+
+async fn write(
+    connection: &mut SqliteConnection,
+    batch: &Batch,
+    sources: &Sources,
+) -> Result<Answers, Fault> {
+    if let Some(submission) = batch.single_submission()
+        && let Some(answer) = submit::submit_if_first(connection, submission, sources.now()).await?
+    {
+        return Ok(Answers { submit: vec![vec![answer]], ..Answers::default() });
+    }
+    in_transaction(connection, batch, sources).await
 }
 
 async fn in_transaction(

@@ -74,7 +74,7 @@ pub(crate) fn claim_of(limit: usize) -> Claim {
         served: vec![Served { operation: OPERATION, version: VERSION }],
         worker: WorkerId::from_static("worker-1"),
         limit,
-        lease: Duration::from_secs(60),
+        lease: Duration::from_mins(1),
         start_if_safe: true,
     }
 }
