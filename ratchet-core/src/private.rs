@@ -1,19 +1,20 @@
 //! What generated code names. No part of the public interface: it changes without notice.
 
-pub use ::core;
-pub use ratchet_key::{Key, KeyError, KeyWriter};
+pub use ratchet_key::{Key, KeyError, PartWriter};
 
 pub use crate::client::{Client, Enqueue};
 pub use crate::context::Context;
 pub use crate::contract::Contract;
+pub use crate::failure::Failure;
 pub use crate::key_part::KeyPart;
-pub use crate::model::{OperationName, Payload, PayloadError, Priority, Version};
 pub use crate::operation::{
-    Call, Codec, Declared, Derived, Handler, Input, Object, Operation, Part, Request, Returns, Spec, State,
-    StateRequirement, encode_field, part, require_distinguishing, require_registry,
+    ByName, Call, Declared, Derived, Field, Handler, Input, Operation, Parameters, Render, Request, Spec,
+    field, part, require_apart, require_distinguishing, require_indistinct,
 };
 pub use crate::policy::{OnUnknown, Policy, RetryPolicy};
 pub use crate::registry::Registry;
+
+use crate::operation::{State, StateRequirement, of_key};
 
 /// The types that `Context` parameters may have.
 #[diagnostic::on_unimplemented(
@@ -21,9 +22,16 @@ pub use crate::registry::Registry;
     label = "a parameter whose type is called `Context` receives the context of the attempt",
     note = "import `ratchet::Context`, or rename the other type"
 )]
-pub trait IsContext {}
+pub trait IsContext {
+    /// Takes it from the call.
+    fn of(call: &Call) -> Self;
+}
 
-impl IsContext for Context {}
+impl IsContext for Context {
+    fn of(call: &Call) -> Self {
+        call.context()
+    }
+}
 
 /// The types that `State` parameters may have.
 #[diagnostic::on_unimplemented(
@@ -31,26 +39,53 @@ impl IsContext for Context {}
     label = "a parameter whose type is called `State` receives the worker's state",
     note = "import `ratchet::State`, or rename the other type"
 )]
-pub trait IsState {}
+pub trait IsState: Sized {
+    /// What a worker must have.
+    const REQUIREMENT: StateRequirement;
 
-impl<T: Clone + Send + Sync + 'static> IsState for State<T> {}
+    /// Takes it from the call.
+    fn of(call: &Call) -> Self;
+}
 
-/// Fails to compile where `T` only looks like the context.
-pub const fn assert_context<T: IsContext>() {}
+impl<T: Clone + Send + Sync + 'static> IsState for State<T> {
+    const REQUIREMENT: StateRequirement = StateRequirement::of::<T>();
 
-/// Fails to compile where `T` only looks like state.
-pub const fn assert_state<T: IsState>() {}
+    fn of(call: &Call) -> Self {
+        call.state()
+    }
+}
+
+/// The context of the attempt.
+#[must_use]
+pub fn context<T: IsContext>(call: &Call) -> T {
+    T::of(call)
+}
+
+/// How a handler gets its state: one function for both uses, so that a wrong type is one error.
+#[must_use]
+pub const fn state<T: IsState>() -> (StateRequirement, fn(&Call) -> T) {
+    (T::REQUIREMENT, T::of)
+}
 
 /// Fails to compile where `T` cannot be part of a key.
 pub const fn assert_key_part<T: KeyPart>() {}
+
+/// Stands in for a value that a broken attribute leaves open; the compiler has reported it.
+///
+/// # Panics
+/// Always; it is never called.
+#[must_use]
+pub fn missing<T>() -> T {
+    unreachable!("the attribute of this operation does not compile")
+}
 
 /// A context for a unit test that calls a handler directly.
 ///
 /// # Panics
 /// If the input has no key, which is what such a test would find out.
 #[must_use]
-pub fn test_context<O: Operation>(input: &O::Input) -> Context {
-    match Context::of_unit_test::<O>(input) {
+pub fn test_context<O: Operation>(key: Result<Key, KeyError>) -> Context {
+    match key.and_then(|key| of_key::<O>(&key)) {
         Ok(context) => context,
         Err(error) => panic!("this input has no key: {error}"),
     }

@@ -1,1 +1,119 @@
-//! The attribute and derives of Ratchet.
+//! The attribute and derives of Ratchet. Use them through the `ratchet` crate, which re-exports them.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::indexing_slicing,
+        clippy::string_slice
+    )
+)]
+
+mod errors;
+mod input;
+mod key;
+mod key_part;
+mod names;
+mod operation;
+mod registry;
+
+use proc_macro::TokenStream;
+
+/// Declares an operation: a background action with an identity that is the same on every attempt.
+///
+/// ```text
+/// #[ratchet::operation(name = "collect_invoice", version = "1", key = "invoice:<invoice_id>:collect:v1")]
+/// async fn collect_invoice(ctx: Context, input: CollectInvoice) -> Result<Receipt, Failure> { … }
+/// ```
+///
+/// The function stays as it is, and can be called in unit tests. Beside it stands a type of the same name, with
+///
+/// - `collect_invoice::enqueue(&ratchet, input).await?`: puts the action on record;
+/// - `collect_invoice::request(input)`: the same as a plain value, to be submitted elsewhere;
+/// - `collect_invoice::key(&input)?`: the key of an input;
+/// - `collect_invoice::test_context(&input)`: a context for a unit test;
+/// - `NAME`, `VERSION`, `KEY_TEMPLATE`.
+///
+/// # Parameters
+///
+/// Parameters of type `Context` and `State<T>` are injected; the others are the input. With exactly one of them, its
+/// value is the payload (a struct with `#[derive(Input)]`) and the placeholders of the key name its fields. With two or
+/// more, the payload is an object by parameter name, the placeholders begin with the name of a parameter, and
+/// `enqueue`, `request`, `key` and `test_context` take the parameters one by one.
+///
+/// # Arguments
+///
+/// | argument | value |
+/// |---|---|
+/// | `name` | the name under which it is on record; required |
+/// | `version` | the version of its code and input; required |
+/// | `key` | the key template, such as `"invoice:<invoice_id>:collect:v1"`; required |
+/// | `destination` | `none` (the default), `steps`, or a constant of type `Contract` |
+/// | `on_unknown` | `park` (the default), `may_duplicate` or `may_lose` |
+/// | `retry` | `standard` (the default), `aggressive`, `relaxed`, or a constant of type `RetryPolicy` |
+/// | `timeout`, `retention` | `"30s"`, `"90d"` (`ms`, `s`, `m`, `h`, `d`), or a constant of type `Duration` |
+/// | `priority` | an `i16`; higher is more urgent |
+/// | `new_identity` | why the key template may differ from the one on record |
+/// | `allow` | `allow(R002 = "slot is the scheduled time, stored on the booking")`: overrules a finding, with the reason |
+/// | `crate` | where the `ratchet` crate is, if not at `::ratchet` |
+///
+/// # Findings
+///
+/// A key that defeats deduplication does not compile: a counter of attempts (R001), a clock (R002), a random value
+/// (R003), personal data (R004), a credential (R005), nothing that tells records apart (R006), a template outside the
+/// grammar (R007), a type without a stable text form (R008). All that is wrong is reported at once.
+#[proc_macro_attribute]
+pub fn operation(args: TokenStream, item: TokenStream) -> TokenStream {
+    errors::guarded(item.into(), |item| operation::expand(args.into(), item)).into()
+}
+
+/// Makes a struct the input of an operation: its value is stored with the record, and its fields are named in keys.
+///
+/// ```text
+/// #[derive(Serialize, Deserialize, Input)]
+/// struct CollectInvoice {
+///     #[key] // optional: says so here if the type cannot be part of a key
+///     invoice_id: String,
+///     amount: u64,
+/// }
+/// ```
+///
+/// A field that is named like a credential is an error (R005), since inputs are stored and shown to operators. Where
+/// the name misleads: `#[ratchet(allow(R005 = "reason"))]` on the field. `#[ratchet(crate = path)]` on the struct names
+/// the `ratchet` crate if it is not at `::ratchet`.
+#[proc_macro_derive(Input, attributes(key, ratchet))]
+pub fn derive_input(item: TokenStream) -> TokenStream {
+    errors::guarded_derive(|| input::expand(item.into())).into()
+}
+
+/// Makes a type part of keys: a struct with one field is written as that field, an enum without data as the name of
+/// its variant in `snake_case`.
+///
+/// ```text
+/// #[derive(KeyPart)]
+/// struct InvoiceId(String);
+///
+/// #[derive(KeyPart)]
+/// enum Channel { Mail, PushMessage } // `mail`, `push_message`
+/// ```
+///
+/// An enum has few values, so it cannot be the only placeholder of a key.
+#[proc_macro_derive(KeyPart, attributes(ratchet))]
+pub fn derive_key_part(item: TokenStream) -> TokenStream {
+    errors::guarded_derive(|| key_part::expand(item.into())).into()
+}
+
+/// The operations that a worker executes, checked while compiling: two of them must not share a name and version, nor
+/// two names one key template (R014).
+///
+/// ```text
+/// let worker = ratchet.worker(ratchet::registry![collect_invoice, mail::send_receipt]).build()?;
+/// ```
+///
+/// `registry![crate = path; …]` names the `ratchet` crate if it is not at `::ratchet`.
+#[proc_macro]
+pub fn registry(operations: TokenStream) -> TokenStream {
+    errors::guarded_derive(|| registry::expand(operations.into())).into()
+}

@@ -114,23 +114,29 @@ impl Declared {
     pub const MOST: usize = 1024;
 }
 
-/// Stops the compiler if two operations of one registry clash.
+/// Stops the compiler if the operation at `place` of a registry clashes with one before it, and names both.
 ///
 /// # Panics
-/// If they do.
-pub const fn require_registry(all: &[Declared]) {
+/// If it does.
+pub const fn require_apart(all: &[Declared], place: usize) {
     assert!(all.len() <= Declared::MOST, "a registry holds at most 1024 operations: use several workers");
-    match first_clash(all) {
-        None => {}
-        Some(Clash::SameOperation(..)) => {
-            panic!("R014: two operations of this registry have the same name and version")
+    let mut earlier = 0;
+    while earlier < place {
+        if let Some(found) = clash(all, earlier, place) {
+            let text = Text::new()
+                .push("R014: `")
+                .push(all[earlier].name.text)
+                .push("` version ")
+                .push(all[earlier].version.text)
+                .push(" and `")
+                .push(all[place].name.text)
+                .push("` version ")
+                .push(all[place].version.text)
+                .push(" clash: ")
+                .push(found.explain());
+            panic!("{}", text.as_str());
         }
-        Some(Clash::SameTemplate(..)) => {
-            panic!("R014: two operations of this registry have the same key template")
-        }
-        Some(Clash::OtherTemplate(..)) => {
-            panic!("R014: two versions of one operation in this registry have different key templates")
-        }
+        earlier += 1;
     }
 }
 
@@ -149,6 +155,53 @@ pub const fn require_distinguishing(parts: &[bool]) {
     panic!(
         "R006: no placeholder of this key tells records apart: a `bool` or an enum has a few values, so nearly everyone shares one key; add the id of the record"
     );
+}
+
+/// Stops the compiler where a key needs no permission to be the same for everyone, since it is not.
+///
+/// # Panics
+/// If a part tells records apart.
+pub const fn require_indistinct(parts: &[bool]) {
+    let mut at = 0;
+    while at < parts.len() {
+        assert!(
+            !parts[at],
+            "R015: there is nothing to allow: a placeholder of this key tells records apart; remove `allow(R006 = …)`"
+        );
+        at += 1;
+    }
+}
+
+/// A text that is put together while compiling; what does not fit is cut.
+struct Text {
+    bytes: [u8; Self::LONGEST],
+    length: usize,
+}
+
+impl Text {
+    const LONGEST: usize = 640;
+
+    const fn new() -> Self {
+        Self { bytes: [0; Self::LONGEST], length: 0 }
+    }
+
+    const fn push(mut self, text: &str) -> Self {
+        let text = text.as_bytes();
+        let mut at = 0;
+        while at < text.len() && self.length < Self::LONGEST {
+            self.bytes[self.length] = text[at];
+            self.length += 1;
+            at += 1;
+        }
+        self
+    }
+
+    const fn as_str(&self) -> &str {
+        match std::str::from_utf8(self.bytes.split_at(self.length).0) {
+            Ok(text) => text,
+            Err(_) => "R014: two operations of this registry clash",
+        }
+    }
 }
 
 /// FNV-1a.

@@ -3,20 +3,29 @@
 mod declared;
 mod handler;
 mod input;
+mod parameters;
+mod render;
 mod request;
 mod spec;
 mod state;
+mod unit_test;
 
-pub use declared::{Clash, Declared, Hashed, first_clash, require_distinguishing, require_registry};
+pub use declared::{
+    Clash, Declared, Hashed, first_clash, require_apart, require_distinguishing, require_indistinct,
+};
 pub use handler::{Call, Handler};
-pub use input::{Codec, Derived, Input, Object, Part, encode_field, part};
+pub use input::{Codec, Derived, Input};
+pub use parameters::{ByName, Field, Fields, Parameter, Parameters, field};
+pub use render::{Part, Render, part};
 pub use request::{EnqueueError, Enqueued, EnqueuedOf, NotAccepted, Request};
 pub use spec::Spec;
 pub use state::{State, StateRequirement, States};
 
+pub(crate) use unit_test::of_key;
+
 use std::future::Future;
 
-use ratchet_key::{Key, KeyError, KeyWriter};
+use ratchet_key::{Key, KeyError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -25,6 +34,10 @@ use crate::failure::Failure;
 /// What `#[operation]` makes of a function: everything about it that is generic, in one place.
 ///
 /// Implemented by the macro, for the type of the same name as the function.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an operation",
+    label = "expected a function with #[ratchet::operation(…)]"
+)]
 pub trait Operation: Send + Sync + Sized + 'static {
     /// The payload: the one input value, or the parameters as a tuple.
     type Input: Send + 'static;
@@ -39,11 +52,11 @@ pub trait Operation: Send + Sync + Sized + 'static {
     /// Everything else that the attribute says.
     fn spec() -> &'static Spec;
 
-    /// Writes the key of an input.
+    /// Renders the key of an input.
     ///
     /// # Errors
-    /// If a value cannot be part of a key.
-    fn write_key(input: &Self::Input, key: &mut KeyWriter) -> Result<(), KeyError>;
+    /// If a value cannot be part of a key, or the key is too long.
+    fn key(input: &Self::Input) -> Result<Key, KeyError>;
 
     /// Calls the function.
     fn call(call: Call, input: Self::Input) -> impl Future<Output = Self::Return> + Send;
@@ -54,9 +67,7 @@ pub trait Operation: Send + Sync + Sized + 'static {
 /// # Errors
 /// If a value cannot be part of a key, or the key is too long.
 pub fn key_of<O: Operation>(input: &O::Input) -> Result<Key, KeyError> {
-    let mut key = KeyWriter::new();
-    O::write_key(input, &mut key)?;
-    key.finish()
+    O::key(input)
 }
 
 /// The return types of handlers: `Result<T, Failure>` for every `T` that serde can write and read.

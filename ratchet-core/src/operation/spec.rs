@@ -2,6 +2,7 @@
 
 use crate::contract::Contract;
 use crate::model::{OperationName, Priority, Version};
+use crate::operation::Declared;
 use crate::operation::state::StateRequirement;
 use crate::policy::Policy;
 
@@ -24,4 +25,52 @@ pub struct Spec {
     pub priority: Priority,
     /// Which state its handler needs.
     pub states: &'static [StateRequirement],
+}
+
+impl Spec {
+    /// What an attribute says that names only the three required keys and a destination.
+    ///
+    /// # Panics
+    /// If name or version are outside their alphabets; the macro checks it before.
+    #[must_use]
+    pub const fn new(declared: &Declared, template: &'static str, contract: Contract) -> Self {
+        Self {
+            name: OperationName::from_static(declared.name.text()),
+            version: Version::from_static(declared.version.text()),
+            template,
+            new_identity: None,
+            contract,
+            policy: Policy::DEFAULT,
+            priority: Priority(0),
+            states: &[],
+        }
+    }
+
+    /// Another policy than the usual one.
+    #[must_use]
+    pub const fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Another priority than 0.
+    #[must_use]
+    pub const fn priority(mut self, priority: i16) -> Self {
+        self.priority = Priority(priority);
+        self
+    }
+
+    /// The template may differ from the one on record.
+    #[must_use]
+    pub const fn new_identity(mut self, reason: &'static str) -> Self {
+        self.new_identity = Some(reason);
+        self
+    }
+
+    /// The handler asks for state.
+    #[must_use]
+    pub const fn states(mut self, states: &'static [StateRequirement]) -> Self {
+        self.states = states;
+        self
+    }
 }

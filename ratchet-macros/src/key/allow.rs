@@ -1,0 +1,100 @@
+//! `allow(R002 = "reason")`: findings that the author knows better about.
+
+use proc_macro2::{Ident, Span};
+use ratchet_key::Code;
+use syn::ext::IdentExt;
+use syn::parse::{ParseBuffer, ParseStream};
+use syn::spanned::Spanned;
+use syn::{Error, Expr, Token};
+
+use crate::errors::{Errors, list, with_help};
+use crate::operation::reason;
+
+/// The findings that are judgements on names and values, which can be wrong.
+const ALLOWABLE: [Code; 6] = [Code::R001, Code::R002, Code::R003, Code::R004, Code::R005, Code::R006];
+
+/// What is allowed, and whether there was something to allow.
+#[derive(Clone, Default)]
+pub(crate) struct Allowances(Vec<Allowance>);
+
+#[derive(Clone)]
+struct Allowance {
+    code: Code,
+    span: Span,
+    used: bool,
+}
+
+impl Allowances {
+    /// Reads what stands between the parentheses.
+    pub(crate) fn parse(&mut self, content: &ParseBuffer<'_>, errors: &mut Errors) -> syn::Result<()> {
+        if content.is_empty() {
+            return Err(content.error("R015: `allow` names a finding and a reason: `allow(R002 = \"why\")`"));
+        }
+        while !content.is_empty() {
+            self.one(content, errors)?;
+            content.parse::<Option<Token![,]>>()?;
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, content: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
+        let ident = content.call(Ident::parse_any)?;
+        let code = code(&ident);
+        if let Err(error) = &code {
+            errors.push(error.clone());
+        }
+        if content.parse::<Option<Token![=]>>()?.is_none() {
+            let help = format!("write `allow({ident} = \"why it is right here\")`");
+            errors.at(ident.span(), with_help("R015: a finding is allowed with a reason only", help));
+            if let Ok(code) = code {
+                // It is taken as allowed, so that the missing reason is the only error.
+                self.0.push(Allowance { code, span: ident.span(), used: true });
+            }
+            return Ok(());
+        }
+        let expr: Expr = content.parse()?;
+        if let Err(error) = reason("allow", &expr) {
+            errors.push(error);
+        }
+        let Ok(code) = code else { return Ok(()) };
+        if self.0.iter().any(|allowance| allowance.code == code) {
+            errors.at(ident.span(), format!("R015: `{code}` is allowed twice"));
+        } else {
+            let span = ident.span().join(expr.span()).unwrap_or_else(|| ident.span());
+            self.0.push(Allowance { code, span, used: false });
+        }
+        Ok(())
+    }
+
+    /// Whether a finding is allowed; from now on the permission counts as used.
+    pub(crate) fn take(&mut self, code: Code) -> Option<()> {
+        let allowance = self.0.iter_mut().find(|allowance| allowance.code == code)?;
+        allowance.used = true;
+        Some(())
+    }
+
+    /// Permissions that nothing needs would hide what comes later.
+    pub(crate) fn report_unused(&self, errors: &mut Errors) {
+        for allowance in self.0.iter().filter(|allowance| !allowance.used) {
+            let message = format!("R015: there is nothing to allow: {} was not found here", allowance.code);
+            errors.at(allowance.span, with_help(message, "remove this permission"));
+        }
+    }
+}
+
+fn code(ident: &Ident) -> Result<Code, Error> {
+    let typed = ident.to_string();
+    if let Some(code) = ALLOWABLE.into_iter().find(|code| code.as_str().eq_ignore_ascii_case(&typed)) {
+        return if typed == code.as_str() {
+            Ok(code)
+        } else {
+            Err(Error::new(
+                ident.span(),
+                with_help("R015: findings are written in upper case", format!("write `{code}`")),
+            ))
+        };
+    }
+    let message = format!("R015: `{typed}` cannot be allowed");
+    let help = format!("what can be allowed is {}", list(ALLOWABLE.map(Code::as_str)));
+    Err(Error::new(ident.span(), with_help(message, help)))
+}

@@ -1,0 +1,86 @@
+//! Judges names and types in a template.
+
+use quote::ToTokens;
+use ratchet_key::{Code, Finding, NameFinding, Template, inspect, judge_name, judge_type};
+use syn::Type;
+use syn::spanned::Spanned;
+
+use super::allow::Allowances;
+use super::{Report, placeholders};
+use crate::operation::Handler;
+
+/// Reports what names and types give away, unless it is allowed.
+pub(super) fn judge(template: &Template, handler: &Handler, allow: &mut Allowances, report: &mut Report<'_>) {
+    let mut findings = inspect(template);
+    if let Some(input) = handler.single_input() {
+        findings.extend(by_entity(template, &type_name(&input.ty), &findings));
+    }
+    findings.sort_by_key(|finding| finding.span.map_or(0, |span| span.start));
+    for finding in findings {
+        if allow.take(finding.code).is_none() {
+            report.finding(&finding);
+        }
+    }
+    if handler.single_input().is_none() {
+        by_type(template, handler, allow, report);
+    }
+}
+
+/// Fields of the input in the light of its name: the `name` of a `CustomerInput` is personal.
+fn by_entity(template: &Template, entity: &str, known: &[Finding]) -> Vec<Finding> {
+    let judged = |span| known.iter().any(|finding| finding.span == Some(span));
+    placeholders(template)
+        .filter(|(_, span)| !judged(*span))
+        .filter_map(|(path, span)| match path {
+            [name] => judge_name(Some(entity), name).map(|found| in_entity(entity, name, span, found)),
+            _ => None,
+        })
+        .collect()
+}
+
+fn in_entity(entity: &str, name: &str, span: ratchet_key::Span, found: NameFinding) -> Finding {
+    let NameFinding { code, word, why, help } = found;
+    Finding {
+        code,
+        span: Some(span),
+        message: format!("`{name}` of `{entity}` in the key {why}"),
+        help: format!("replace `<{name}>`; {help}"),
+        word: Some(word),
+        placeholder: Some(name.to_owned()),
+    }
+}
+
+/// Parameters whose type is known to be unfit by its name. The trait has the last word on all others.
+fn by_type(template: &Template, handler: &Handler, allow: &mut Allowances, report: &mut Report<'_>) {
+    for (path, _) in placeholders(template) {
+        let [name] = path else { continue };
+        let Some(input) = handler.inputs().find(|input| input.name().as_deref() == Some(name)) else {
+            continue;
+        };
+        let Some(NameFinding { code, word, why, help }) = judge_type(&written(&input.ty)) else { continue };
+        // A permission for a name is no permission for a type: it has no text form all the same.
+        let _ = (code != Code::R008).then(|| allow.take(code));
+        let text =
+            format!("{code}: `{word}` cannot be the type of `<{name}>` in the key: it {why}\nhelp: {help}");
+        report.error(input.ty.span(), &text);
+    }
+}
+
+/// The type as it is written, without the spaces that tokens have.
+fn written(ty: &Type) -> String {
+    match ty {
+        Type::Group(group) => written(&group.elem),
+        Type::Paren(paren) => written(&paren.elem),
+        other => other.to_token_stream().to_string().replace(' ', ""),
+    }
+}
+
+/// The last segment of the type's path.
+fn type_name(ty: &Type) -> String {
+    match ty {
+        Type::Group(group) => type_name(&group.elem),
+        Type::Paren(paren) => type_name(&paren.elem),
+        Type::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,122 @@
+//! The key template of an operation: read, judged, and matched with the parameters.
+
+mod allow;
+mod judge;
+mod matching;
+
+use proc_macro2::{Ident, Span};
+use ratchet_key::{Code, Finding, Segment, Template};
+use syn::LitStr;
+
+use crate::errors::Errors;
+use crate::operation::{Args, Handler};
+
+pub(crate) use allow::Allowances;
+
+/// A sound key.
+pub(crate) struct Key {
+    pub(crate) pieces: Vec<Piece>,
+    /// The template with the names taken out.
+    pub(crate) shape: String,
+    pub(crate) distinction: Distinction,
+    /// The literal.
+    pub(crate) span: Span,
+}
+
+/// One piece of a key.
+pub(crate) enum Piece {
+    Literal(String),
+    Part {
+        /// Which of the inputs, counted from 0.
+        input: usize,
+        /// The fields that lead to the value within it.
+        fields: Vec<Ident>,
+        /// Where a type is refused: the placeholder, or the parameter's type.
+        span: Span,
+    },
+}
+
+/// Whether the types must show that some part tells records apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Distinction {
+    Required,
+    /// A reason is given why not.
+    Waived,
+}
+
+/// Reads the key and reports everything that is wrong with it; `None` if something is.
+pub(crate) fn read(args: &Args, handler: &Handler, errors: &mut Errors) -> Option<Key> {
+    let literal = args.key.as_ref()?;
+    let text = literal.value();
+    let mut allow = args.allow.clone();
+    let mut report = Report { literal, text: &text, errors, failed: false };
+    let key = match Template::parse(&text) {
+        Ok(template) => {
+            judge::judge(&template, handler, &mut allow, &mut report);
+            let pieces = matching::pieces(&template, handler, literal, &mut report);
+            pieces.map(|pieces| (pieces, template.shape()))
+        }
+        Err(findings) => constant(findings, &text, &mut allow, &mut report),
+    };
+    let distinction = allow.take(Code::R006).map_or(Distinction::Required, |()| Distinction::Waived);
+    let sound = !report.failed;
+    allow.report_unused(report.errors);
+    let (pieces, shape) = key.filter(|_| sound)?;
+    Some(Key { pieces, shape, distinction, span: literal.span() })
+}
+
+/// A template that does not parse; one without placeholders is a key if that is allowed.
+fn constant(
+    findings: Vec<Finding>,
+    text: &str,
+    allow: &mut Allowances,
+    report: &mut Report<'_>,
+) -> Option<(Vec<Piece>, String)> {
+    if findings.iter().all(|finding| finding.code == Code::R006) && allow.take(Code::R006).is_some() {
+        return Some((vec![Piece::Literal(text.to_owned())], text.to_owned()));
+    }
+    for finding in findings {
+        report.finding(&finding);
+    }
+    None
+}
+
+/// Where findings on the template go.
+struct Report<'a> {
+    literal: &'a LitStr,
+    text: &'a str,
+    errors: &'a mut Errors,
+    failed: bool,
+}
+
+impl Report<'_> {
+    fn finding(&mut self, finding: &Finding) {
+        let span =
+            finding.span.map_or_else(|| self.literal.span(), |span| place(self.literal, self.text, span));
+        self.error(span, &finding.render(self.text));
+    }
+
+    fn error(&mut self, span: Span, message: &str) {
+        self.failed = true;
+        self.errors.at(span, message);
+    }
+}
+
+/// The place within the literal where the compiler can tell, and the whole literal where it cannot.
+fn place(literal: &LitStr, text: &str, span: ratchet_key::Span) -> Span {
+    let token = literal.token();
+    let written = token.to_string();
+    // Escapes move what follows, so the text must stand there as it is.
+    let inside = written.find(text).filter(|_| !text.is_empty());
+    inside
+        .and_then(|offset| token.subspan(offset + span.start..offset + span.end))
+        .unwrap_or_else(|| literal.span())
+}
+
+/// The placeholders of a template.
+fn placeholders(template: &Template) -> impl Iterator<Item = (&[String], ratchet_key::Span)> {
+    template.segments().iter().filter_map(|segment| match segment {
+        Segment::Placeholder { path, span } => Some((path.as_slice(), *span)),
+        Segment::Literal { .. } => None,
+    })
+}

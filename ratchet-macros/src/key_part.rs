@@ -1,0 +1,174 @@
+//! `#[derive(KeyPart)]`: newtypes and enums without data.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Data, DataEnum, DataStruct, DeriveInput, Error, Fields, Index, Path, Token, Type};
+
+use crate::errors::{Errors, with_help};
+use crate::names::{generated, private, unraw};
+
+pub(crate) fn expand(item: TokenStream) -> TokenStream {
+    let item: DeriveInput = match syn::parse2(item) {
+        Ok(item) => item,
+        Err(error) => return error.to_compile_error(),
+    };
+    match derive(&item) {
+        Ok(implementation) => implementation,
+        Err(errors) => errors.report(),
+    }
+}
+
+fn derive(item: &DeriveInput) -> Result<TokenStream, Errors> {
+    let private = private(krate(item)?.as_ref());
+    if !item.generics.params.is_empty() {
+        let message = "a part of a key cannot be generic";
+        return Err(one(Error::new(
+            item.generics.params.span(),
+            with_help(message, "name the type that it holds"),
+        )));
+    }
+    match &item.data {
+        Data::Struct(data) => newtype(&item.ident, data, &private).map_err(one),
+        Data::Enum(data) => choice(&item.ident, data, &private),
+        Data::Union(data) => Err(one(shape(data.union_token.span()))),
+    }
+}
+
+fn one(error: Error) -> Errors {
+    let mut errors = Errors::default();
+    errors.push(error);
+    errors
+}
+
+fn shape(span: proc_macro2::Span) -> Error {
+    let message = "a part of a key is a struct with one field, or an enum without data: anything else has no single text form";
+    Error::new(span, with_help(message, "name the fields one by one in the key template"))
+}
+
+/// A struct with one field is written as that field.
+fn newtype(ident: &Ident, data: &DataStruct, private: &TokenStream) -> Result<TokenStream, Error> {
+    let mut fields = data.fields.iter();
+    let (Some(field), None) = (fields.next(), fields.next()) else { return Err(shape(ident.span())) };
+    let member = match &field.ident {
+        Some(name) => quote!(#name),
+        None => {
+            let first = Index::from(0);
+            quote!(#first)
+        }
+    };
+    let ty = &field.ty;
+    // The bound is asked for once, at the field's type.
+    let delegate = delegate(ty, private);
+    Ok(implementation(
+        ident,
+        private,
+        &quote!(#delegate::DISTINGUISHES),
+        &quote!(#delegate::write(&self.#member, part)),
+    ))
+}
+
+fn delegate(ty: &Type, private: &TokenStream) -> TokenStream {
+    quote_spanned!(generated(ty.span())=> <#ty as #private::KeyPart>)
+}
+
+/// An enum without data is written as the name of its variant.
+fn choice(ident: &Ident, data: &DataEnum, private: &TokenStream) -> Result<TokenStream, Errors> {
+    let mut errors = Errors::default();
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    let mut arms = TokenStream::new();
+    if data.variants.is_empty() {
+        errors.at(ident.span(), "an enum without variants has no value that could be part of a key");
+    }
+    for variant in &data.variants {
+        let (name, text) = (&variant.ident, snake_case(&unraw(&variant.ident)));
+        if !matches!(variant.fields, Fields::Unit) {
+            let message = "a variant with data cannot be part of a key";
+            errors.at(
+                variant.fields.span(),
+                with_help(message, "keep the data in a field of its own, and name that in the key template"),
+            );
+        }
+        if let Some(other) = texts.insert(text.clone(), name.to_string()) {
+            let message = format!(
+                "`{other}` and `{name}` are both written `{text}`, so two different actions would share one key"
+            );
+            errors.at(name.span(), with_help(message, "rename one of the two"));
+        }
+        arms.extend(quote!(Self::#name => #text,));
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(implementation(ident, private, &quote!(false), &quote!(part.text(match self { #arms }))))
+}
+
+fn implementation(
+    ident: &Ident,
+    private: &TokenStream,
+    distinguishes: &TokenStream,
+    write: &TokenStream,
+) -> TokenStream {
+    quote! {
+        impl #private::KeyPart for #ident {
+            const DISTINGUISHES: ::core::primitive::bool = #distinguishes;
+            fn write(&self, part: #private::PartWriter<'_>) -> ::core::result::Result<(), #private::KeyError> {
+                #write
+            }
+        }
+    }
+}
+
+/// `PushMessage` as `push_message`, `HTTPCall` as `http_call`.
+fn snake_case(name: &str) -> String {
+    let chars: Vec<char> = name.chars().collect();
+    let mut text = String::new();
+    for (at, char) in chars.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|before| chars.get(before));
+        let after_small = before.is_some_and(|before| before.is_lowercase() || before.is_ascii_digit());
+        let ends_capitals = before.is_some_and(|before| before.is_uppercase())
+            && chars.get(at + 1).is_some_and(|next| next.is_lowercase());
+        if char.is_uppercase() && (after_small || ends_capitals) {
+            text.push('_');
+        }
+        text.extend(char.to_lowercase());
+    }
+    text
+}
+
+fn krate(item: &DeriveInput) -> Result<Option<Path>, Errors> {
+    let mut krate = None;
+    for attr in item.attrs.iter().filter(|attr| attr.path().is_ident("ratchet")) {
+        attr.parse_nested_meta(|meta| {
+            if meta.path.is_ident("crate") {
+                meta.input.parse::<Token![=]>()?;
+                krate = Some(meta.input.call(Path::parse_mod_style)?);
+                return Ok(());
+            }
+            Err(meta.error(with_help("R015: unknown argument", "here there is `crate = path`")))
+        })
+        .map_err(one)?;
+    }
+    Ok(krate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::snake_case;
+
+    #[test]
+    fn variants_are_written_in_snake_case() {
+        for (name, text) in [
+            ("Mail", "mail"),
+            ("PushMessage", "push_message"),
+            ("HTTPCall", "http_call"),
+            ("V2", "v2"),
+            ("V2Beta", "v2_beta"),
+            ("USD", "usd"),
+        ] {
+            assert_eq!(snake_case(name), text);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The arguments of the attribute: which there are, which are missing, repeated or unknown.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Parser};
+use syn::{Error, Expr, LitStr, Path, Token};
+
+use super::settings::Settings;
+use super::value;
+use crate::errors::{Errors, closest, list, with_help};
+use crate::key::Allowances;
+use crate::names::unraw;
+
+/// Every argument there is.
+const KNOWN: [&str; 12] = [
+    "name",
+    "version",
+    "key",
+    "destination",
+    "on_unknown",
+    "retry",
+    "timeout",
+    "retention",
+    "priority",
+    "new_identity",
+    "allow",
+    "crate",
+];
+
+/// Arguments that look right and are not, each with what to do.
+const RESERVED: [(&str, &str); 4] = [
+    ("namespace", "the client that enqueues has a namespace: `ratchet.in_namespace(…)`"),
+    ("reconcile", "it is reserved for a later version of ratchet"),
+    (
+        "schedule",
+        "it is reserved for a later version of ratchet; `enqueue(…).not_before(…)` delays one action",
+    ),
+    ("step", "steps are named inside the function; declare `destination = steps`"),
+];
+
+/// What the attribute says.
+#[derive(Default)]
+pub(crate) struct Args {
+    name: Option<LitStr>,
+    version: Option<LitStr>,
+    pub(crate) key: Option<LitStr>,
+    pub(crate) allow: Allowances,
+    pub(crate) krate: Option<Path>,
+    pub(super) settings: Settings,
+}
+
+/// What a sound attribute says.
+pub(super) struct Complete<'a> {
+    pub(super) name: &'a LitStr,
+    pub(super) version: &'a LitStr,
+    pub(super) key: &'a LitStr,
+    pub(super) krate: Option<&'a Path>,
+    pub(super) settings: &'a Settings,
+}
+
+impl Args {
+    pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
+        let mut args = Self::default();
+        let mut seen: Vec<String> = Vec::new();
+        let outcome = |input: ParseStream| {
+            while !input.is_empty() {
+                if let Err(error) = args.argument(input, &mut seen, errors) {
+                    errors.push(error);
+                    skip_to_comma(input);
+                }
+                if input.parse::<Option<Token![,]>>()?.is_none() && !input.is_empty() {
+                    errors.push(input.error("R015: expected a comma between two arguments"));
+                    skip_to_comma(input);
+                    input.parse::<Option<Token![,]>>()?;
+                }
+            }
+            Ok(())
+        };
+        // The parser takes everything and reports through `errors`.
+        if let Err(error) = outcome.parse2(tokens) {
+            errors.push(error);
+        }
+        args.report_missing(&seen, errors);
+        args
+    }
+
+    fn argument(
+        &mut self,
+        input: ParseStream<'_>,
+        seen: &mut Vec<String>,
+        errors: &mut Errors,
+    ) -> syn::Result<()> {
+        let key = input.call(Ident::parse_any).map_err(|error| {
+            Error::new(error.span(), format!("R015: expected an argument: {}", list(KNOWN)))
+        })?;
+        let name = unraw(&key);
+        if !KNOWN.contains(&name.as_str()) {
+            // What was meant is not missing as well.
+            seen.extend(closest(&name, KNOWN).map(str::to_owned));
+            return Err(unknown(&key, &name));
+        }
+        if seen.contains(&name) && name != "allow" {
+            let message = format!("R015: `{name}` is given twice");
+            // Its value is skipped, so that it is one error.
+            return Err(Error::new(key.span(), with_help(message, "remove one of the two")));
+        }
+        seen.push(name.clone());
+        if name == "allow" {
+            let content;
+            syn::parenthesized!(content in input);
+            return self.allow.parse(&content, errors);
+        }
+        input.parse::<Token![=]>().map_err(|_| {
+            Error::new(key.span(), format!("R015: `{name}` needs a value: `{name} = {}`", example(&name)))
+        })?;
+        self.set(&name, input, errors)
+    }
+
+    fn set(&mut self, name: &str, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
+        if name == "crate" {
+            self.krate = Some(input.call(Path::parse_mod_style)?);
+            return Ok(());
+        }
+        if input.is_empty() || input.peek(Token![,]) {
+            return Err(input.error(format!("R015: `{name}` needs a value: `{name} = {}`", example(name))));
+        }
+        let expr: Expr = input.parse()?;
+        match name {
+            "name" => self.name = Some(checked(name, &expr, 128, "")?),
+            "version" => self.version = Some(checked(name, &expr, 32, "ABCDEFGHIJKLMNOPQRSTUVWXYZ+")?),
+            "key" => self.key = Some(value::text(name, &expr)?),
+            _ => self.settings.set(name, &expr, errors),
+        }
+        Ok(())
+    }
+
+    fn report_missing(&self, seen: &[String], errors: &mut Errors) {
+        let missing = ["name", "version", "key"].into_iter().filter(|name| !seen.iter().any(|s| s == name));
+        let missing: Vec<&str> = missing.collect();
+        if !missing.is_empty() {
+            let adds: Vec<String> =
+                missing.iter().map(|name| format!("{name} = {}", example(name))).collect();
+            let message = format!("R015: an operation needs {}", list(missing.iter().copied()));
+            errors.at(Span::call_site(), with_help(message, format!("add `{}`", adds.join(", "))));
+        }
+    }
+
+    /// The arguments, if the required ones are there.
+    pub(super) fn complete(&self) -> Option<Complete<'_>> {
+        Some(Complete {
+            name: self.name.as_ref()?,
+            version: self.version.as_ref()?,
+            key: self.key.as_ref()?,
+            krate: self.krate.as_ref(),
+            settings: &self.settings,
+        })
+    }
+}
+
+fn unknown(key: &Ident, name: &str) -> Error {
+    let message = format!("R015: `{name}` is no argument of an operation");
+    if let Some((_, help)) = RESERVED.iter().find(|(reserved, _)| *reserved == name) {
+        return Error::new(key.span(), with_help(message, help));
+    }
+    let help = match closest(name, KNOWN) {
+        Some(meant) => format!("did you mean `{meant}`? There are {}", list(KNOWN)),
+        None => format!("there are {}", list(KNOWN)),
+    };
+    Error::new(key.span(), with_help(message, help))
+}
+
+fn example(name: &str) -> &'static str {
+    match name {
+        "name" => "\"collect_invoice\"",
+        "version" => "\"1\"",
+        "key" => "\"invoice:<invoice_id>:collect:v1\"",
+        "destination" => "PAYMENTS",
+        "on_unknown" => "park",
+        "retry" => "standard",
+        "timeout" => "\"30s\"",
+        "retention" => "\"90d\"",
+        "priority" => "0",
+        "new_identity" => "\"why the template changed\"",
+        _ => "path::to::ratchet",
+    }
+}
+
+/// A name that a record carries; the alphabets are those of `OperationName` and `Version`.
+fn checked(name: &str, expr: &Expr, longest: usize, beside: &str) -> syn::Result<LitStr> {
+    let text = value::text(name, expr)?;
+    let value = text.value();
+    let sound = |char: char| matches!(char, 'a'..='z' | '0'..='9' | '_' | '.' | '-') || beside.contains(char);
+    if (1..=longest).contains(&value.len()) && value.chars().all(sound) {
+        return Ok(text);
+    }
+    let alphabet =
+        if beside.is_empty() { "`a-z`, `0-9` and `_ . -`" } else { "letters, digits and `_ . + -`" };
+    let message = format!("R015: `{name}` has 1 to {longest} characters of {alphabet}");
+    Err(Error::new(text.span(), message))
+}
+
+fn skip_to_comma(input: ParseStream<'_>) {
+    // A group counts as one token, so a comma inside of one is passed over.
+    while !input.is_empty() && !input.peek(Token![,]) {
+        if input.parse::<proc_macro2::TokenTree>().is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! What stands beside the function: a type of its name, and how ratchet calls it.
+//!
+//! Tokens of the user's keep their spans, since errors and editors point there. Everything else is resolved at the
+//! call site, so that no lint takes it for the user's own.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{LitStr, Type};
+
+use super::args::Complete;
+use super::handler::{Handler, Parameter};
+use crate::key::{Distinction, Key};
+use crate::names::{generated, local, private};
+
+/// The tokens that the items share.
+pub(super) struct Parts<'a> {
+    pub(super) handler: &'a Handler,
+    pub(super) private: TokenStream,
+    /// Names of the inputs in generated functions, in order.
+    names: Vec<Ident>,
+    types: Vec<&'a Type>,
+}
+
+/// What differs between a sound attribute and a broken one.
+pub(super) struct Body {
+    pub(super) name: LitStr,
+    pub(super) version: LitStr,
+    pub(super) template: LitStr,
+    pub(super) shape: String,
+    /// What follows on `Spec::new(declared, template, `.
+    pub(super) contract: TokenStream,
+    pub(super) calls: TokenStream,
+    pub(super) key: TokenStream,
+    pub(super) call: TokenStream,
+    pub(super) checks: TokenStream,
+}
+
+/// The type and its implementations for a sound attribute.
+pub(super) fn operation(args: &Complete<'_>, handler: &Handler, key: &Key) -> TokenStream {
+    let parts = Parts::new(handler, args.krate);
+    let states = states(handler);
+    let settings = args.settings.calls();
+    parts.emit(&Body {
+        name: args.name.clone(),
+        version: args.version.clone(),
+        template: args.key.clone(),
+        shape: key.shape.clone(),
+        contract: args.settings.contract(),
+        calls: quote!(#settings #states),
+        key: parts.render(key),
+        call: call(handler),
+        checks: parts.checks(key).unwrap_or_default(),
+    })
+}
+
+impl<'a> Parts<'a> {
+    pub(super) fn new(handler: &'a Handler, krate: Option<&syn::Path>) -> Self {
+        let name = |input: &super::handler::Input| input.ident.clone().unwrap_or_else(|| local("input"));
+        Self {
+            handler,
+            private: private(krate),
+            names: handler.inputs().map(name).collect(),
+            types: handler.inputs().map(|input| &input.ty).collect(),
+        }
+    }
+
+    /// The items, with the parts that differ filled in.
+    pub(super) fn emit(&self, body: &Body) -> TokenStream {
+        let private = &self.private;
+        let Handler { vis, ident, deprecated, .. } = self.handler;
+        // Callers of a deprecated operation are warned; what is generated uses it in their name.
+        let quiet = deprecated.as_ref().map(|_| quote!(#[allow(deprecated)]));
+        let methods = self.methods(body);
+        let operation = self.operation(body);
+        let parameters = self.parameters();
+        let checks = &body.checks;
+        // The representation exempts the type from lints on its name.
+        quote! {
+            #deprecated
+            #[doc(hidden)]
+            #[repr(C)]
+            #vis struct #ident {
+                _never: ::core::convert::Infallible,
+            }
+            #quiet
+            const _: () = {
+                use #private as __;
+                #methods
+                #operation
+                #parameters
+                #checks
+            };
+        }
+    }
+
+    fn methods(&self, body: &Body) -> TokenStream {
+        let Self { handler: Handler { vis, ident, .. }, names, types, .. } = self;
+        let Body { name, version, template, key, .. } = body;
+        let client = local("client");
+        let input = self.payload();
+        quote! {
+            impl #ident {
+                #vis const NAME: &'static ::core::primitive::str = #name;
+                #vis const VERSION: &'static ::core::primitive::str = #version;
+                #vis const KEY_TEMPLATE: &'static ::core::primitive::str = #template;
+                #vis fn enqueue(#client: &__::Client, #(#names: #types),*) -> __::Enqueue<'_, Self> {
+                    __::Enqueue::new(#client, Self::request(#(#names),*))
+                }
+                #vis fn request(#(#names: #types),*) -> __::Request<Self> {
+                    __::Request::new(&#input)
+                }
+                #vis fn key(#(#names: &#types),*) -> ::core::result::Result<__::Key, __::KeyError> {
+                    #key
+                }
+                #vis fn test_context(#(#names: &#types),*) -> __::Context {
+                    __::test_context::<Self>(Self::key(#(#names),*))
+                }
+            }
+        }
+    }
+
+    fn operation(&self, body: &Body) -> TokenStream {
+        let ident = &self.handler.ident;
+        let Body { shape, contract, calls, call, .. } = body;
+        let (input, codec) = self.input_and_codec();
+        let output = match &self.handler.output {
+            Some(output) => output.to_token_stream(),
+            None => quote!(::core::result::Result<(), __::Failure>),
+        };
+        let (value, given) = (local("input"), local("call"));
+        let fields = self.fields_of(&value);
+        // What the future is not (such as `Send`) is told at the function's name.
+        let future = quote_spanned! {generated(ident.span())=>
+            impl ::core::future::Future<Output = Self::Return> + ::core::marker::Send
+        };
+        quote! {
+            impl __::Operation for #ident {
+                type Input = #input;
+                type Return = #output;
+                type Codec = #codec;
+                const DECLARED: __::Declared = __::Declared::new(Self::NAME, Self::VERSION, #shape);
+                fn spec() -> &'static __::Spec {
+                    static SPEC: __::Spec =
+                        __::Spec::new(&<#ident as __::Operation>::DECLARED, #ident::KEY_TEMPLATE, #contract) #calls;
+                    &SPEC
+                }
+                fn key(#value: &Self::Input) -> ::core::result::Result<__::Key, __::KeyError> {
+                    Self::key(#(&#fields),*)
+                }
+                fn call(#given: __::Call, #value: Self::Input) -> #future {
+                    #call
+                }
+            }
+        }
+    }
+
+    /// The payload's type, and how it becomes JSON.
+    fn input_and_codec(&self) -> (TokenStream, TokenStream) {
+        match self.handler.single_input() {
+            Some(input) => {
+                let ty = &input.ty;
+                // That the type is an input is asked for here only, so a type that is none is one error.
+                let codec = quote_spanned!(generated(ty.span())=> __::Derived);
+                (quote!(#ty), codec)
+            }
+            None => {
+                let types = &self.types;
+                (quote!((#(#types),*)), quote!(__::ByName<Self>))
+            }
+        }
+    }
+
+    /// What `request` makes its record of.
+    fn payload(&self) -> TokenStream {
+        let names = &self.names;
+        if self.handler.single_input().is_some() { quote!(#(#names)*) } else { quote!((#(#names),*)) }
+    }
+
+    /// The inputs within the payload.
+    fn fields_of(&self, value: &Ident) -> Vec<TokenStream> {
+        if self.handler.single_input().is_some() {
+            return vec![quote!(#value)];
+        }
+        (0..self.names.len()).map(syn::Index::from).map(|at| quote!(#value.#at)).collect()
+    }
+
+    /// How several parameters are named in the payload.
+    fn parameters(&self) -> Option<TokenStream> {
+        if self.handler.single_input().is_some() {
+            return None;
+        }
+        let ident = &self.handler.ident;
+        let types = &self.types;
+        let fields = self.handler.inputs().map(|input| {
+            let (ty, name) = (&input.ty, input.name().unwrap_or_default());
+            // One place asks for what a parameter needs, with the type's span.
+            quote_spanned!(generated(ty.span())=> __::field::<#ty>(#name))
+        });
+        Some(quote! {
+            impl __::Parameters for #ident {
+                type Fields = (#(__::Field<#types>),*);
+                const FIELDS: Self::Fields = (#(#fields),*);
+            }
+        })
+    }
+
+    /// The body of `key`.
+    fn render(&self, key: &Key) -> TokenStream {
+        let single = self.handler.single_input().is_some();
+        let steps = key.pieces.iter().map(|piece| match piece {
+            crate::key::Piece::Literal(text) => quote!(.literal(#text)),
+            crate::key::Piece::Part { input, .. } => {
+                let part = self.part(piece);
+                let value = if single { self.names.first() } else { self.names.get(*input) };
+                quote!(.part(#part, #value))
+            }
+        });
+        quote!(__::Render::default() #(#steps)* .finish())
+    }
+
+    /// A placeholder, as a value that knows its type.
+    fn part(&self, piece: &crate::key::Piece) -> Option<TokenStream> {
+        let crate::key::Piece::Part { input, fields, span } = piece else { return None };
+        let ty = self.types.get(*input)?;
+        let it = Ident::new("it", proc_macro2::Span::mixed_site());
+        let span = generated(*span);
+        let borrow = (!fields.is_empty()).then(|| quote_spanned!(span=> &));
+        Some(quote_spanned!(span=> __::part(|#it: &#ty| #borrow #it #(.#fields)*)))
+    }
+
+    /// What only the compiler knows about the key.
+    fn checks(&self, key: &Key) -> Option<TokenStream> {
+        let span = generated(key.span);
+        let parts: Vec<TokenStream> = key.pieces.iter().filter_map(|piece| self.part(piece)).collect();
+        let require = match key.distinction {
+            _ if parts.is_empty() => return None,
+            Distinction::Required => quote_spanned!(span=> __::require_distinguishing),
+            Distinction::Waived => quote_spanned!(span=> __::require_indistinct),
+        };
+        let list = quote_spanned!(span=> (&[#(#parts.distinguishes()),*]));
+        Some(quote_spanned!(span=> const _: () = #require #list;))
+    }
+}
+
+/// The state that the handler asks for.
+fn states(handler: &Handler) -> Option<TokenStream> {
+    let mut states = handler.parameters.iter().filter_map(|parameter| match parameter {
+        Parameter::State(ty) => Some(state(ty)),
+        _ => None,
+    });
+    let first = states.next()?;
+    Some(quote!(.states(&[#first.0 #(, #states.0)*])))
+}
+
+fn state(ty: &Type) -> TokenStream {
+    let span = generated(ty.span());
+    let function = quote_spanned!(span=> __::state::<#ty>);
+    quote!(#function())
+}
+
+/// The body of `call`.
+fn call(handler: &Handler) -> TokenStream {
+    let ident = &handler.ident;
+    let (given, value) = (local("call"), local("input"));
+    let single = handler.single_input().is_some();
+    let mut at = 0..;
+    let arguments = handler.parameters.iter().map(|parameter| match parameter {
+        Parameter::Context(ty) => {
+            let context = quote_spanned!(generated(ty.span())=> __::context::<#ty>);
+            quote!(#context(&#given))
+        }
+        Parameter::State(ty) => {
+            let state = state(ty);
+            quote!((#state.1)(&#given))
+        }
+        Parameter::Input(_) if single => quote!(#value),
+        Parameter::Input(_) => {
+            let index = syn::Index::from(at.next().unwrap_or_default());
+            quote!(#value.#index)
+        }
+    });
+    let arguments = quote!(#(#arguments),*);
+    quote!(#ident(#arguments))
+}

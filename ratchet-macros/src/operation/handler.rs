@@ -1,0 +1,322 @@
+//! The signature of the function. Its body is never read.
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::parse::{ParseStream, Parser};
+use syn::spanned::Spanned;
+use syn::{
+    Attribute, FnArg, GenericArgument, Pat, PatType, PathArguments, ReturnType, Safety, Signature, Type,
+    Visibility,
+};
+
+use crate::errors::{Errors, with_help};
+use crate::names::unraw;
+
+/// The most parameters beside the injected ones.
+const MOST_INPUTS: usize = 8;
+
+/// What is generated from: everything about the function but its body.
+pub(crate) struct Handler {
+    pub(crate) vis: Visibility,
+    pub(crate) ident: Ident,
+    pub(crate) parameters: Vec<Parameter>,
+    /// `None` if the function has none, or one that cannot be named.
+    pub(crate) output: Option<Type>,
+    pub(crate) deprecated: Option<Attribute>,
+}
+
+/// One parameter, in the order of the signature.
+pub(crate) enum Parameter {
+    Context(Type),
+    State(Type),
+    Input(Input),
+}
+
+/// A parameter that is part of the payload.
+pub(crate) struct Input {
+    /// Its name, if the pattern has one.
+    pub(crate) ident: Option<Ident>,
+    pub(crate) ty: Type,
+}
+
+impl Handler {
+    /// The function's signature; `None` if there is nothing to generate from.
+    pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Option<Self> {
+        let parse = |input: ParseStream| {
+            let attrs = input.call(Attribute::parse_outer)?;
+            let vis: Visibility = input.parse()?;
+            let signature = signature(input);
+            input.parse::<TokenStream>()?;
+            Ok((attrs, vis, signature?))
+        };
+        match parse.parse2(item) {
+            Err(error) => {
+                errors.push(error);
+                None
+            }
+            Ok((attrs, vis, signature)) => Self::check(attrs, vis, &signature, errors),
+        }
+    }
+
+    fn check(attrs: Vec<Attribute>, vis: Visibility, sig: &Signature, errors: &mut Errors) -> Option<Self> {
+        let usable = check_qualifiers(sig, errors);
+        let parameters: Option<Vec<Parameter>> =
+            sig.inputs.iter().map(|parameter| classify(parameter, errors)).collect();
+        let handler = Self {
+            vis,
+            ident: sig.ident.clone(),
+            parameters: parameters?,
+            output: output(sig, errors),
+            deprecated: attrs.into_iter().find(|attr| attr.path().is_ident("deprecated")),
+        };
+        let counted = handler.check_count(sig, errors);
+        (usable && counted).then_some(handler)
+    }
+
+    /// The parameters that are not injected.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &Input> {
+        self.parameters.iter().filter_map(|parameter| match parameter {
+            Parameter::Input(input) => Some(input),
+            Parameter::Context(_) | Parameter::State(_) => None,
+        })
+    }
+
+    /// The input, if it is one value; `None` for several parameters.
+    pub(crate) fn single_input(&self) -> Option<&Input> {
+        let mut inputs = self.inputs();
+        let first = inputs.next()?;
+        inputs.next().is_none().then_some(first)
+    }
+
+    fn check_count(&self, sig: &Signature, errors: &mut Errors) -> bool {
+        let contexts = self.parameters.iter().filter_map(|parameter| match parameter {
+            Parameter::Context(ty) => Some(ty),
+            _ => None,
+        });
+        if let Some(second) = contexts.skip(1).last() {
+            let message = "an operation takes one `Context`";
+            errors.at(second.span(), with_help(message, "remove one of the two"));
+        }
+        match self.inputs().count() {
+            0 => {
+                let message =
+                    "an operation needs an input: without one there is nothing that a key could name";
+                let help = "add a parameter: a struct with #[derive(Input)], or two and more plain values";
+                errors.at(sig.ident.span(), with_help(message, help));
+                false
+            }
+            1 => true,
+            many if many > MOST_INPUTS => {
+                let message = format!(
+                    "an operation takes at most {MOST_INPUTS} plain parameters, and this one has {many}"
+                );
+                let help = "put them into one struct with #[derive(Serialize, Deserialize, Input)]";
+                errors.at(sig.ident.span(), with_help(message, help));
+                false
+            }
+            _ => self.check_names(errors),
+        }
+    }
+
+    /// Several parameters are stored by name.
+    fn check_names(&self, errors: &mut Errors) -> bool {
+        let mut named = true;
+        for input in self.inputs().filter(|input| input.ident.is_none()) {
+            let message = "this parameter has no name, and several parameters are stored by name";
+            let help = "give it a name and take it apart in the body";
+            errors.at(input.ty.span(), with_help(message, help));
+            named = false;
+        }
+        named
+    }
+}
+
+fn signature(input: ParseStream<'_>) -> syn::Result<Signature> {
+    let rest: TokenStream = input.fork().parse()?;
+    // Qualifiers stand before `fn`, and no other item begins with them and a `fn`.
+    let is_fn = rest
+        .into_iter()
+        .take_while(|token| !matches!(token, TokenTree::Group(_)))
+        .any(|token| matches!(token, TokenTree::Ident(ident) if ident == "fn"));
+    if !is_fn {
+        return Err(input
+            .error(with_help("#[ratchet::operation] stands on a function", "put it on a free `async fn`")));
+    }
+    input.parse()
+}
+
+/// What an operation's function cannot be. Gives whether the types of the signature can be used elsewhere.
+fn check_qualifiers(sig: &Signature, errors: &mut Errors) -> bool {
+    let mut refuse = |span: Span, message: &str, help: &str| errors.at(span, with_help(message, help));
+    if let Some(token) = &sig.constness {
+        refuse(token.span(), "an operation is an `async fn`, which cannot be `const`", "remove `const`");
+    } else if sig.asyncness.is_none() {
+        refuse(sig.fn_token.span(), "an operation is an `async fn`", "write `async fn`");
+    }
+    if let Safety::Unsafe(token) = &sig.safety {
+        let help = "remove `unsafe`, and keep the unsafe part inside with its reasons";
+        refuse(token.span(), "an operation is called by a worker, so it cannot be `unsafe`", help);
+    }
+    if let Some(abi) = &sig.abi {
+        refuse(abi.span(), "an operation is called by a worker, so it has no foreign ABI", "remove `extern`");
+    }
+    if let Some(variadic) = &sig.variadic {
+        refuse(variadic.span(), "an operation has a fixed number of parameters", "remove `...`");
+    }
+    let generic = !sig.generics.params.is_empty() || sig.generics.where_clause.is_some();
+    if generic {
+        let span = if sig.generics.params.is_empty() {
+            sig.generics.where_clause.span()
+        } else {
+            sig.generics.params.span()
+        };
+        let help = "write one function for each type, and let them call a shared one";
+        refuse(span, "an operation cannot be generic: one name on record stands for one type of input", help);
+    }
+    !generic && sig.variadic.is_none()
+}
+
+fn classify(parameter: &FnArg, errors: &mut Errors) -> Option<Parameter> {
+    let parameter = match parameter {
+        FnArg::Typed(parameter) => parameter,
+        FnArg::Receiver(receiver) => {
+            let message = "an operation is a free function: a worker has no `self` to call it on";
+            let help = "move it out of the `impl`, and take what it needs as `State<T>`";
+            errors.at(receiver.self_token.span(), with_help(message, help));
+            return None;
+        }
+    };
+    check_attributes(parameter, errors);
+    let ty = parameter.ty.as_ref();
+    match injected(ty) {
+        Some(Injected::Context) => return Some(Parameter::Context(ty.clone())),
+        Some(Injected::State) => return Some(Parameter::State(ty.clone())),
+        None => {}
+    }
+    check_input_type(ty, errors)?;
+    Some(Parameter::Input(Input { ident: binding(&parameter.pat), ty: ty.clone() }))
+}
+
+fn check_attributes(parameter: &PatType, errors: &mut Errors) {
+    let conditional = |attr: &&Attribute| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr");
+    if let Some(attr) = parameter.attrs.iter().find(conditional) {
+        let message =
+            "a parameter of an operation cannot depend on the configuration: records outlive the build";
+        errors.at(attr.span(), with_help(message, "take it always"));
+    }
+}
+
+enum Injected {
+    Context,
+    State,
+}
+
+/// By the last path segment; whether it is the right type is for the compiler to say.
+fn injected(ty: &Type) -> Option<Injected> {
+    match ty {
+        Type::Group(group) => injected(&group.elem),
+        Type::Paren(paren) => injected(&paren.elem),
+        Type::Path(path) => {
+            let last = path.path.segments.last()?;
+            match (last.ident.to_string().as_str(), &last.arguments) {
+                ("Context", PathArguments::None) => Some(Injected::Context),
+                ("State", PathArguments::AngleBracketed(list)) => {
+                    let mut types = list.args.iter().filter(|arg| matches!(arg, GenericArgument::Type(_)));
+                    types.next().filter(|_| list.args.len() == 1).map(|_| Injected::State)
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Inputs are stored and come back later, so they borrow nothing, and their types can be written elsewhere.
+fn check_input_type(ty: &Type, errors: &mut Errors) -> Option<()> {
+    match ty {
+        Type::Group(group) => check_input_type(&group.elem, errors),
+        Type::Paren(paren) => check_input_type(&paren.elem, errors),
+        Type::Reference(reference) => {
+            let message =
+                "an operation takes its input by value: it is stored, and read back for every attempt";
+            let owned = match reference.elem.to_token_stream().to_string().as_str() {
+                "str" => "String".to_owned(),
+                other => other.to_owned(),
+            };
+            errors.at(ty.span(), with_help(message, format!("take `{owned}`")));
+            None
+        }
+        Type::ImplTrait(_) => {
+            let message = "an operation cannot be generic: one name on record stands for one type of input";
+            errors.at(ty.span(), with_help(message, "name a type"));
+            None
+        }
+        _ => match lifetime(ty.to_token_stream()) {
+            Some(span) => {
+                let message = "an input borrows nothing: it is stored, and read back for every attempt";
+                errors.at(span, with_help(message, "use a type that owns its data"));
+                None
+            }
+            None => Some(()),
+        },
+    }
+}
+
+/// The first lifetime in a type that is not `'static`.
+fn lifetime(tokens: TokenStream) -> Option<Span> {
+    let mut quote = None;
+    for token in tokens {
+        match (&token, quote.take()) {
+            (TokenTree::Ident(ident), Some(_)) if ident != "static" => return Some(ident.span()),
+            (TokenTree::Punct(punct), _) if punct.as_char() == '\'' => quote = Some(()),
+            (TokenTree::Group(group), _) => {
+                if let Some(span) = lifetime(group.stream()) {
+                    return Some(span);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The name that a pattern binds as a whole.
+fn binding(pat: &Pat) -> Option<Ident> {
+    match pat {
+        Pat::Ident(pat) if pat.subpat.is_none() && pat.by_ref.is_none() => Some(pat.ident.clone()),
+        Pat::Paren(paren) => binding(&paren.pat),
+        _ => None,
+    }
+}
+
+fn output(sig: &Signature, errors: &mut Errors) -> Option<Type> {
+    match &sig.output {
+        ReturnType::Default => {
+            let message = "an operation returns a `Result`, which says what is known about its effect";
+            let help = "add `-> Result<(), ratchet::Failure>`";
+            errors.at(sig.ident.span(), with_help(message, help));
+            None
+        }
+        ReturnType::Type(_, ty) => {
+            let ty = ty.as_ref();
+            if matches!(ty, Type::ImplTrait(_)) {
+                let message = "an operation returns a type with a name: its value is stored";
+                errors.at(ty.span(), with_help(message, "write `Result<T, ratchet::Failure>`"));
+                return None;
+            }
+            if let Some(span) = lifetime(ty.to_token_stream()) {
+                let message = "what an operation returns borrows nothing: it is stored";
+                errors.at(span, with_help(message, "use a type that owns its data"));
+                return None;
+            }
+            Some(ty.clone())
+        }
+    }
+}
+
+impl Input {
+    /// The name under which a value of it is stored.
+    pub(crate) fn name(&self) -> Option<String> {
+        self.ident.as_ref().map(unraw)
+    }
+}

@@ -1,0 +1,38 @@
+//! `#[operation]`: reads arguments and function, judges the key, emits.
+
+mod args;
+mod emit;
+mod fallback;
+mod handler;
+mod settings;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::errors::Errors;
+use crate::key;
+pub(crate) use args::Args;
+pub(crate) use handler::{Handler, Input};
+pub(crate) use settings::reason;
+
+/// The function, unchanged, and what stands beside it. Whatever is wrong, the function is there.
+pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let args = Args::parse(args, &mut errors);
+    let handler = Handler::parse(item.clone(), &mut errors);
+    let beside = handler.map(|handler| beside(&args, &handler, &mut errors));
+    let report = errors.report();
+    quote!(#item #beside #report)
+}
+
+fn beside(args: &Args, handler: &Handler, errors: &mut Errors) -> TokenStream {
+    let key = key::read(args, handler, errors);
+    match (args.complete(), key) {
+        (Some(complete), Some(key)) if errors.is_empty() => emit::operation(&complete, handler, &key),
+        _ => fallback::operation(args, handler),
+    }
+}

@@ -1,0 +1,69 @@
+//! `registry![…]`: the operations of a worker, checked while compiling.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote, quote_spanned};
+use syn::parse::{ParseStream, Parser};
+use syn::spanned::Spanned;
+use syn::{Path, Token};
+
+use crate::errors::{Errors, with_help};
+use crate::names::{generated, private};
+
+pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    match parse.parse2(tokens) {
+        Err(error) => {
+            let report = error.to_compile_error();
+            quote!({ #report ::ratchet::Registry::default() })
+        }
+        Ok((krate, paths)) => emit(krate.as_ref(), &unique(paths, &mut errors), &errors),
+    }
+}
+
+fn parse(input: ParseStream<'_>) -> syn::Result<(Option<Path>, Vec<Path>)> {
+    let mut krate = None;
+    if input.peek(Token![crate]) && input.peek2(Token![=]) {
+        input.parse::<Token![crate]>()?;
+        input.parse::<Token![=]>()?;
+        krate = Some(input.call(Path::parse_mod_style)?);
+        input.parse::<Token![;]>()?;
+    }
+    let paths = input.parse_terminated(Path::parse_mod_style, Token![,])?;
+    Ok((krate, paths.into_iter().collect()))
+}
+
+/// The paths without repetitions, which are reported.
+fn unique(paths: Vec<Path>, errors: &mut Errors) -> Vec<Path> {
+    let mut seen = BTreeSet::new();
+    let mut kept = Vec::with_capacity(paths.len());
+    for path in paths {
+        let text = path.to_token_stream().to_string().replace(' ', "");
+        if seen.insert(text.clone()) {
+            kept.push(path);
+        } else {
+            let message = format!("R014: `{text}` is in this registry already");
+            errors.at(path.span(), with_help(message, "remove one of the two"));
+        }
+    }
+    kept
+}
+
+fn emit(krate: Option<&Path>, paths: &[Path], errors: &Errors) -> TokenStream {
+    let private = private(krate);
+    let report = errors.report();
+    let declared = paths.iter().map(|path| quote!(<#path as __::Operation>::DECLARED));
+    let handlers = paths.iter().map(|path| quote!(__::Handler::of::<#path>()));
+    // One check for each, so that the error stands where the second of two that clash is named.
+    let checks = paths.iter().enumerate().skip(1).map(
+        |(at, path)| quote_spanned!(generated(path.span())=> const _: () = __::require_apart(ALL, #at);),
+    );
+    quote!({
+        #report
+        use #private as __;
+        const ALL: &[__::Declared] = &[#(#declared),*];
+        #(#checks)*
+        __::registry([#(#handlers),*])
+    })
+}
