@@ -217,7 +217,7 @@ fn check_blind_send(before: &Record, decision: &Decision, now: Timestamp) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_sequence_of_commands_keeps_the_promises(mut story in stories(), moves in moves()) {

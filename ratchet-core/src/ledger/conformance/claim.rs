@@ -21,13 +21,14 @@ fn urgent(key: &str, priority: i16) -> Submission {
 
 /// Higher priorities first; among equals, the one that has been ready for longest.
 pub async fn the_most_urgent_and_then_the_longest_waiting_comes_first(fixture: Fixture) {
+    // Submitted first, and ready after all the others of its kind.
+    let _ = fixture.submit(Submission { not_before: Some(at(4 * SECOND)), ..submission("usual:last") }).await;
     for (key, priority) in
         [("usual:early", 0), ("urgent:early", 5), ("idle:early", -3), ("usual:late", 0), ("urgent:late", 5)]
     {
         let _ = fixture.submit(urgent(key, priority)).await;
         fixture.advance(SECOND);
     }
-    let _ = fixture.submit(Submission { not_before: Some(at(4 * SECOND)), ..submission("usual:last") }).await;
     let expected = ["urgent:early", "urgent:late", "usual:early", "usual:late", "usual:last", "idle:early"];
     assert_eq!(keys(&fixture.claim(claim(10)).await), expected);
 }
