@@ -6,14 +6,14 @@ const ROUNDS: usize = 9;
 
 /// How long `work` takes.
 #[allow(dead_code, reason = "not every benchmark measures a plain closure")]
-pub fn time(work: impl FnOnce()) -> Duration {
+pub(crate) fn time(work: impl FnOnce()) -> Duration {
     let started = Instant::now();
     work();
     started.elapsed()
 }
 
 /// Lets both sides take turns and prints what one unit of work costs each, and the ratio.
-pub fn compare(
+pub(crate) fn compare(
     name: &str,
     units: u32,
     mut ours: impl FnMut() -> Duration,
@@ -30,6 +30,6 @@ pub fn compare(
     println!("{name:<44} {:>12?} {:>12?} {ratio:>7.2}", ours / units, plain / units);
 }
 
-pub fn header(what: &str) {
+pub(crate) fn header(what: &str) {
     println!("\n{what}\n{:<44} {:>12} {:>12} {:>7}", "", "ours", "plain", "ratio");
 }

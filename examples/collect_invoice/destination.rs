@@ -18,7 +18,7 @@ use crate::{Result, standard_input_closed};
 /// How long an answer takes to reach the worker after the charge is made.
 const WAY_BACK: Duration = Duration::from_millis(20);
 
-pub async fn run(database: &Path) -> Result<()> {
+pub(crate) async fn run(database: &Path) -> Result<()> {
     let options = SqliteConnectOptions::new()
         .filename(database)
         .create_if_missing(true)
@@ -48,8 +48,10 @@ async fn charge(
     axum::Json(invoice): axum::Json<CollectInvoice>,
 ) -> Answer {
     let key = headers.get("idempotency-key").and_then(|key| key.to_str().ok());
-    let (status, charge_id) =
-        book(&pool, key, &invoice).await.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?.ok_or(StatusCode::UNPROCESSABLE_ENTITY)?;
+    let (status, charge_id) = book(&pool, key, &invoice)
+        .await
+        .map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?
+        .ok_or(StatusCode::UNPROCESSABLE_ENTITY)?;
     if status == StatusCode::CREATED {
         // The charge is made and the answer is not there yet: for a worker this is the worst moment to die.
         println!("charged {}", invoice.invoice_id);
@@ -66,7 +68,10 @@ async fn book(
 ) -> std::result::Result<Option<(StatusCode, i64)>, sqlx::Error> {
     let amount = i64::try_from(invoice.amount_cents).unwrap_or(i64::MAX);
     let mut tx = pool.begin().await?;
-    sqlx::query("INSERT INTO requests (invoice_id) VALUES (?1)").bind(&invoice.invoice_id).execute(&mut *tx).await?;
+    sqlx::query("INSERT INTO requests (invoice_id) VALUES (?1)")
+        .bind(&invoice.invoice_id)
+        .execute(&mut *tx)
+        .await?;
     let known = sqlx::query("SELECT id, invoice_id, amount_cents FROM charges WHERE idempotency_key = ?1")
         .bind(key)
         .fetch_optional(&mut *tx)
@@ -77,13 +82,14 @@ async fn book(
             same.then(|| (StatusCode::OK, row.get(0)))
         }
         None => {
-            let inserted =
-                sqlx::query("INSERT INTO charges (invoice_id, amount_cents, idempotency_key) VALUES (?1, ?2, ?3)")
-                    .bind(&invoice.invoice_id)
-                    .bind(amount)
-                    .bind(key)
-                    .execute(&mut *tx)
-                    .await?;
+            let inserted = sqlx::query(
+                "INSERT INTO charges (invoice_id, amount_cents, idempotency_key) VALUES (?1, ?2, ?3)",
+            )
+            .bind(&invoice.invoice_id)
+            .bind(amount)
+            .bind(key)
+            .execute(&mut *tx)
+            .await?;
             Some((StatusCode::CREATED, inserted.last_insert_rowid()))
         }
     };

@@ -3,6 +3,6 @@
 use crate::Result;
 use crate::operations::CollectInvoice;
 
-pub fn load() -> Result<Vec<CollectInvoice>> {
+pub(crate) fn load() -> Result<Vec<CollectInvoice>> {
     Ok(serde_json::from_str(include_str!("invoices.json"))?)
 }

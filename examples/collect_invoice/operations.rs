@@ -10,19 +10,20 @@ const PAYMENTS: Contract = Contract::header("Idempotency-Key").remembers_for(Dur
 
 /// Short waits, so that the example ends within seconds.
 const IMPATIENT: RetryPolicy =
-    RetryPolicy::doubling(20, Duration::from_millis(100), Duration::from_millis(400)).within(Duration::from_hours(1));
+    RetryPolicy::doubling(20, Duration::from_millis(100), Duration::from_millis(400))
+        .within(Duration::from_hours(1));
 
 #[derive(Debug, Clone, Serialize, Deserialize, Input)]
-pub struct CollectInvoice {
-    pub invoice_id: String,
-    pub customer_id: String,
-    pub amount_cents: u64,
-    pub currency: String,
+pub(crate) struct CollectInvoice {
+    pub(crate) invoice_id: String,
+    pub(crate) customer_id: String,
+    pub(crate) amount_cents: u64,
+    pub(crate) currency: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Receipt {
-    pub charge_id: String,
+pub(crate) struct Receipt {
+    pub(crate) charge_id: String,
 }
 
 #[ratchet::operation(
@@ -33,7 +34,7 @@ pub struct Receipt {
     retry = IMPATIENT,
     timeout = "10s"
 )]
-pub async fn collect_invoice(
+pub(crate) async fn collect_invoice(
     ctx: Context,
     State(payments): State<Payments>,
     input: CollectInvoice,
@@ -51,7 +52,7 @@ pub async fn collect_invoice(
     retry = IMPATIENT,
     timeout = "10s"
 )]
-pub async fn collect_invoice_without_key(
+pub(crate) async fn collect_invoice_without_key(
     ctx: Context,
     State(payments): State<Payments>,
     input: CollectInvoice,
@@ -61,9 +62,9 @@ pub async fn collect_invoice_without_key(
 
 /// The way to the payment service.
 #[derive(Debug, Clone)]
-pub struct Payments {
-    pub http: ratchet::http::Client,
-    pub url: String,
+pub(crate) struct Payments {
+    pub(crate) http: ratchet::http::Client,
+    pub(crate) url: String,
 }
 
 impl Payments {

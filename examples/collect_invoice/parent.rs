@@ -48,7 +48,7 @@ impl Moment {
     }
 }
 
-pub async fn run(without_key: bool, json: bool) -> Result<ExitCode> {
+pub(crate) async fn run(without_key: bool, json: bool) -> Result<ExitCode> {
     let folder = tempfile::tempdir()?;
     let (store, charges) = (folder.path().join("ratchet.db"), folder.path().join("payments.db"));
     let mut destination = Child::spawn(&["destination".as_ref(), charges.as_os_str()])?;
@@ -56,6 +56,10 @@ pub async fn run(without_key: bool, json: bool) -> Result<ExitCode> {
 
     let ratchet = Ratchet::open(&format!("sqlite:{}", store.display())).await?;
     let mut report = enqueue(&ratchet, without_key).await?;
+    println!(
+        "{} invoices are on record. A worker collects them, and is killed (SIGKILL) with the work half done:",
+        report.enqueued
+    );
     execute(&ratchet, &store, &url, &mut destination, without_key, &mut report).await?;
     count(&ratchet, &charges, &mut report).await?;
 
@@ -91,7 +95,8 @@ async fn submit(
             invoices.into_iter().map(collect_invoice_without_key::request).collect();
         ratchet.submit_all(requests).await?
     } else {
-        let requests: Vec<Request<collect_invoice>> = invoices.into_iter().map(collect_invoice::request).collect();
+        let requests: Vec<Request<collect_invoice>> =
+            invoices.into_iter().map(collect_invoice::request).collect();
         ratchet.submit_all(requests).await?
     };
     Ok(answers.into_iter().collect::<std::result::Result<_, _>>()?)
@@ -121,7 +126,8 @@ async fn execute(
             return Err("the worker had nothing left to do before it was killed as often as planned".into());
         }
         report.kills += 1;
-        progress.println(format!("  kill {}: {meaning}", report.kills));
+        // Shown above the bar, and also where there is no terminal.
+        progress.suspend(|| println!("  kill {}: {meaning}", report.kills));
     }
 }
 
@@ -147,8 +153,15 @@ async fn wait_for(
 }
 
 /// The last worker is left alone.
-async fn finish(ratchet: &Ratchet, mut worker: Child, destination: &mut Child, progress: &ProgressBar) -> Result<()> {
-    while is_unsettled(ratchet, RecordState::Pending).await? || is_unsettled(ratchet, RecordState::Running).await? {
+async fn finish(
+    ratchet: &Ratchet,
+    mut worker: Child,
+    destination: &mut Child,
+    progress: &ProgressBar,
+) -> Result<()> {
+    while is_unsettled(ratchet, RecordState::Pending).await?
+        || is_unsettled(ratchet, RecordState::Running).await?
+    {
         tokio::select! {
             line = worker.next_line() => drop(line?),
             line = destination.next_line() => progress.inc(u64::from(Moment::Charged.is(&line?))),

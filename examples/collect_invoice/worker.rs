@@ -8,7 +8,7 @@ use ratchet::Ratchet;
 use crate::operations::{Payments, collect_invoice, collect_invoice_without_key};
 use crate::{Result, standard_input_closed};
 
-pub async fn run(store: &Path, destination: String, without_key: bool) -> Result<()> {
+pub(crate) async fn run(store: &Path, destination: String, without_key: bool) -> Result<()> {
     let ratchet = Ratchet::open(&format!("sqlite:{}", store.display())).await?;
     let registry = if without_key {
         ratchet::registry![collect_invoice_without_key]

@@ -20,7 +20,10 @@ pub(crate) enum Reading {
 
 /// A request that ended without an answer. Only where no connection was made is it certain that nothing was sent.
 pub(crate) fn read_error(error: &reqwest::Error) -> Reading {
-    Reading::Otherwise(if error.is_connect() {
+    Reading::Otherwise(if error.is_builder() {
+        let cause = Cause::new(CauseKind::Handler, "the request is not one that can be sent");
+        Failure::new(Outcome::NotApplied { cause, retry_after: None })
+    } else if error.is_connect() {
         let cause = Cause::new(CauseKind::Connect, "no connection to the destination");
         Failure::new(Outcome::NotApplied { cause, retry_after: None })
     } else if error.is_timeout() {

@@ -71,6 +71,7 @@ impl Request<&Context> {
     /// A [`Failure`] that says what is known about the effect, for the handler to pass on.
     pub async fn deliver(self) -> Result<Answer, Failure> {
         let mut request = self.builder.build().map_err(|error| not_sent(error.without_url()))?;
+        check_scheme(request.url().scheme())?;
         let body = request.body().map_or(Some(&[][..]), reqwest::Body::as_bytes);
         let Some(body) = body else {
             return Err(not_sent("a body that is a stream cannot be sent again: collect it first"));
@@ -100,6 +101,15 @@ impl Request<&Context> {
                 Err(failure)
             }
         }
+    }
+}
+
+fn check_scheme(scheme: &str) -> Result<(), Failure> {
+    match scheme {
+        "http" => Ok(()),
+        "https" if cfg!(feature = "tls") => Ok(()),
+        "https" => Err(not_sent("`https` needs the feature `tls` of this crate")),
+        _ => Err(not_sent("only `http` and `https` addresses can be requested")),
     }
 }
 

@@ -10,16 +10,16 @@ use tokio::net::TcpListener;
 use crate::scripted::{Destination, answer};
 
 #[derive(Debug, Clone, Serialize, Deserialize, Input)]
-pub struct Charge {
-    pub id: String,
+pub(crate) struct Charge {
+    pub(crate) id: String,
 }
 
 #[ratchet::operation(name = "charge", version = "1", key = "charge:<id>", destination = Contract::header("Idempotency-Key"))]
-pub async fn charge(_ctx: Context, _input: Charge) -> Result<(), Failure> {
+pub(crate) async fn charge(_ctx: Context, _input: Charge) -> Result<(), Failure> {
     Ok(())
 }
 
-pub fn context() -> Context {
+pub(crate) fn context() -> Context {
     charge::test_context(&Charge { id: "ch_1".to_owned() })
 }
 
@@ -118,7 +118,10 @@ async fn a_success_that_does_not_fit_is_unknown_and_shows_nothing_of_the_body() 
     let answer = http.post(&destination.url).idempotent(&context()).deliver().await.unwrap();
     assert_eq!(format!("{answer:?}"), "Answer(200 OK, 17 bytes)");
     let failure = answer.json::<u64>().unwrap_err();
-    assert_eq!(format!("{failure}"), "unknown (unreadable_answer: the answer does not fit at line 1, column 0)");
+    assert_eq!(
+        format!("{failure}"),
+        "unknown (unreadable_answer: the answer does not fit at line 1, column 0)"
+    );
 }
 
 #[tokio::test]

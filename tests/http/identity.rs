@@ -21,7 +21,12 @@ const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
 
 fn keys(received: &[String]) -> Vec<&str> {
     let key = |line: &'_ str| line.to_ascii_lowercase().starts_with("idempotency-key: ");
-    received.iter().flat_map(|request| request.lines()).filter(|line| key(line)).map(|line| &line[17..]).collect()
+    received
+        .iter()
+        .flat_map(|request| request.lines())
+        .filter(|line| key(line))
+        .map(|line| &line[17..])
+        .collect()
 }
 
 #[tokio::test]
@@ -50,7 +55,8 @@ async fn another_request_under_the_same_key_is_stopped_before_the_network() {
     let (http, ctx) = (Client::new().unwrap(), context());
     http.post(&destination.url).json(&1).idempotent(&ctx).deliver().await.unwrap();
     let other_body = http.post(&destination.url).json(&2).idempotent(&ctx).deliver().await.unwrap_err();
-    let other_url = http.post(&format!("{}/x", destination.url)).json(&1).idempotent(&ctx).deliver().await.unwrap_err();
+    let other_url =
+        http.post(&format!("{}/x", destination.url)).json(&1).idempotent(&ctx).deliver().await.unwrap_err();
     let other_method = http.put(&destination.url).json(&1).idempotent(&ctx).deliver().await.unwrap_err();
     for failure in [other_body, other_url, other_method] {
         assert_eq!(failure.outcome().kind(), OutcomeKind::Unknown);

@@ -6,8 +6,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-pub struct Destination {
-    pub url: String,
+pub(crate) struct Destination {
+    pub(crate) url: String,
     received: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
 }
@@ -20,11 +20,12 @@ impl Drop for Destination {
 
 impl Destination {
     /// Answers each request with the next of these texts and closes the connection; with nothing once they are used up.
-    pub async fn answering(answers: &[&str]) -> Self {
+    pub(crate) async fn answering(answers: &[&str]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let received = Arc::new(Mutex::new(Vec::new()));
-        let (kept, mut answers) = (received.clone(), answers.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        let (kept, mut answers) =
+            (received.clone(), answers.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
         answers.reverse();
         let task = tokio::spawn(async move {
             loop {
@@ -38,7 +39,7 @@ impl Destination {
         Self { url, received, task }
     }
 
-    pub fn received(&self) -> Vec<String> {
+    pub(crate) fn received(&self) -> Vec<String> {
         self.received.lock().unwrap().clone()
     }
 }
@@ -50,9 +51,9 @@ async fn read_request(socket: &mut TcpStream) -> String {
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head
-                .lines()
-                .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse::<usize>().ok());
+            let length = head.lines().find_map(|line| {
+                line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse::<usize>().ok()
+            });
             if body.len() >= length.unwrap_or(0) {
                 return text;
             }
@@ -66,6 +67,6 @@ async fn read_request(socket: &mut TcpStream) -> String {
 }
 
 /// An answer with a body.
-pub fn answer(status: &str, headers: &str, body: &str) -> String {
+pub(crate) fn answer(status: &str, headers: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n{headers}\r\n{body}", body.len())
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ratchet::{Answer, CancelReason, CauseKind, Context, Contract, Failure, Input, Ratchet, RecordState, State};
+use ratchet::{
+    Answer, CancelReason, CauseKind, Context, Contract, Failure, Input, Ratchet, RecordState, State,
+};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc};
 

@@ -1,12 +1,12 @@
 //! From what a handler returns to the state of the record.
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ratchet::{
-    CauseKind, Context, Contract, Enqueued, Failure, Input, OutcomeKind, Ratchet, RecordState, RetryPolicy, State,
-    Uncertainty,
+    CauseKind, Context, Contract, Enqueued, Failure, Input, OutcomeKind, Ratchet, RecordState, RetryPolicy,
+    State, Uncertainty,
 };
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ratchet::{Context, Enqueued, Failure, Input, LedgerError, Namespace, Ratchet, RecordState, State, WorkerError};
+use ratchet::{
+    Context, Enqueued, Failure, Input, LedgerError, Namespace, Ratchet, RecordState, State, WorkerError,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::support::{id_of, record, settled, start};
@@ -38,8 +40,12 @@ mod changed {
         Ok(job.id)
     }
 
-    #[ratchet::operation(name = "versioned", version = "4", key = "another:<id>",
-        new_identity = "the ids of the old system are gone")]
+    #[ratchet::operation(
+        name = "versioned",
+        version = "4",
+        key = "another:<id>",
+        new_identity = "the ids of the old system are gone"
+    )]
     pub(super) async fn renamed(job: Job) -> Result<u64, Failure> {
         Ok(job.id)
     }
@@ -98,7 +104,8 @@ async fn several_parameters_reach_the_handler_by_name() {
     let ratchet = Ratchet::in_memory();
     let worker = ratchet.worker(ratchet::registry![parameters]).state(10_u32);
     let worker = crate::support::start_with(worker);
-    let answer = parameters::enqueue(&ratchet, "o/1".to_owned(), 4, Some("fragile".to_owned())).await.unwrap();
+    let answer =
+        parameters::enqueue(&ratchet, "o/1".to_owned(), 4, Some("fragile".to_owned())).await.unwrap();
     let id = id_of(answer);
     assert_eq!(id.key.as_str(), "order:o%2F1:line:4");
     let record = settled(&ratchet, &id).await;

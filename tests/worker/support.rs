@@ -7,17 +7,17 @@ use ratchet::{Enqueued, Ratchet, Record, RecordId, RecordState, Registry, Stored
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-pub struct Running {
+pub(crate) struct Running {
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
 /// A worker that is woken by signals alone: a poll would hide a lost one.
-pub fn start(ratchet: &Ratchet, registry: Registry) -> Running {
+pub(crate) fn start(ratchet: &Ratchet, registry: Registry) -> Running {
     start_with(ratchet.worker(registry).poll_interval(Duration::from_hours(1)))
 }
 
-pub fn start_with(builder: WorkerBuilder) -> Running {
+pub(crate) fn start_with(builder: WorkerBuilder) -> Running {
     let worker = builder.build().unwrap();
     let (stop, stopped) = oneshot::channel();
     let task = tokio::spawn(async move {
@@ -32,24 +32,24 @@ pub fn start_with(builder: WorkerBuilder) -> Running {
 }
 
 impl Running {
-    pub async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.ask_to_stop().await.unwrap();
     }
 
-    pub fn ask_to_stop(self) -> JoinHandle<()> {
+    pub(crate) fn ask_to_stop(self) -> JoinHandle<()> {
         let _ = self.stop.send(());
         self.task
     }
 }
 
-pub fn id_of<T: std::fmt::Debug>(answer: Enqueued<T>) -> RecordId {
+pub(crate) fn id_of<T: std::fmt::Debug>(answer: Enqueued<T>) -> RecordId {
     match answer {
         Enqueued::New { id } => id,
         other => panic!("expected a new record, got {other:?}"),
     }
 }
 
-pub async fn record(ratchet: &Ratchet, id: &RecordId) -> Record {
+pub(crate) async fn record(ratchet: &Ratchet, id: &RecordId) -> Record {
     match ratchet.find(id.clone()).await.unwrap() {
         Some(Stored::Record(record)) => *record,
         other => panic!("expected a record, got {other:?}"),
@@ -57,7 +57,7 @@ pub async fn record(ratchet: &Ratchet, id: &RecordId) -> Record {
 }
 
 /// Waits until the record is as wanted, woken by the ledger.
-pub async fn wait_until(ratchet: &Ratchet, id: &RecordId, wanted: impl Fn(&Record) -> bool) -> Record {
+pub(crate) async fn wait_until(ratchet: &Ratchet, id: &RecordId, wanted: impl Fn(&Record) -> bool) -> Record {
     let mut changes = ratchet.ledger().wakeups();
     within(async {
         loop {
@@ -72,15 +72,15 @@ pub async fn wait_until(ratchet: &Ratchet, id: &RecordId, wanted: impl Fn(&Recor
     .await
 }
 
-pub async fn settled(ratchet: &Ratchet, id: &RecordId) -> Record {
+pub(crate) async fn settled(ratchet: &Ratchet, id: &RecordId) -> Record {
     wait_until(ratchet, id, |record| record.state.is_settled()).await
 }
 
-pub async fn in_state(ratchet: &Ratchet, id: &RecordId, state: RecordState) -> Record {
+pub(crate) async fn in_state(ratchet: &Ratchet, id: &RecordId, state: RecordState) -> Record {
     wait_until(ratchet, id, |record| record.state == state).await
 }
 
 /// A test that hangs says so.
-pub async fn within<T>(work: impl Future<Output = T>) -> T {
+pub(crate) async fn within<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(30), work).await.expect("nothing happened for 30 seconds")
 }

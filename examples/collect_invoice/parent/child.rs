@@ -9,7 +9,7 @@ use tokio::process::{self, ChildStdin, ChildStdout, Command};
 
 use crate::Result;
 
-pub struct Child {
+pub(crate) struct Child {
     process: process::Child,
     input: Option<ChildStdin>,
     lines: Lines<BufReader<ChildStdout>>,
@@ -17,7 +17,7 @@ pub struct Child {
 
 impl Child {
     /// This program again, in another part. It dies with its parent's handle.
-    pub fn spawn(arguments: &[&OsStr]) -> Result<Self> {
+    pub(crate) fn spawn(arguments: &[&OsStr]) -> Result<Self> {
         let mut process = Command::new(std::env::current_exe()?)
             .args(arguments)
             .stdin(Stdio::piped())
@@ -28,7 +28,7 @@ impl Child {
         Ok(Self { input: process.stdin.take(), lines: BufReader::new(output).lines(), process })
     }
 
-    pub fn spawn_worker(store: &Path, url: &str, without_key: bool) -> Result<Self> {
+    pub(crate) fn spawn_worker(store: &Path, url: &str, without_key: bool) -> Result<Self> {
         let mut arguments: Vec<&OsStr> = Vec::new();
         if without_key {
             arguments.push("--without-key".as_ref());
@@ -37,23 +37,23 @@ impl Child {
         Self::spawn(&arguments)
     }
 
-    pub async fn next_line(&mut self) -> Result<String> {
+    pub(crate) async fn next_line(&mut self) -> Result<String> {
         self.lines.next_line().await?.ok_or_else(|| "a child process ended early".into())
     }
 
     /// The rest of the first line, which must begin like this.
-    pub async fn line(&mut self, begins: &str) -> Result<String> {
+    pub(crate) async fn line(&mut self, begins: &str) -> Result<String> {
         let line = self.next_line().await?;
         Ok(line.strip_prefix(begins).ok_or("a child process said something unexpected")?.to_owned())
     }
 
     /// SIGKILL: the process gets no chance to do anything more.
-    pub async fn kill(mut self) -> Result<()> {
+    pub(crate) async fn kill(mut self) -> Result<()> {
         Ok(self.process.kill().await?)
     }
 
     /// Closes its standard input, and waits until it has ended by itself.
-    pub async fn stop(mut self) -> Result<()> {
+    pub(crate) async fn stop(mut self) -> Result<()> {
         drop(self.input.take());
         // Somebody has to read what it still says, or it could block.
         while self.lines.next_line().await?.is_some() {}
