@@ -1,7 +1,55 @@
-//! Ratchet makes background operations safe to run more than once.
+//! Background operations that are safe to run more than once.
 //!
-//! An operation is an annotated async function with a declared identity. The same key travels from the producer
-//! through queue, lease, retry and replay to the destination, which refuses the second effect.
+//! A worker charges a card and dies before it reports success; the queue gives the work to somebody else. Only the
+//! *destination* can refuse the second charge, if both attempts carry the same identity. With Ratchet that identity is a
+//! declared property of an operation: checked while compiling, and carried unchanged from the producer through queue,
+//! lease, retry and replay to the destination.
+//!
+//! ```
+//! use ratchet::{Context, Enqueued, Failure, Input, Ratchet};
+//!
+//! #[derive(serde::Serialize, serde::Deserialize, Input)]
+//! struct SendReceipt {
+//!     order_id: u64,
+//! }
+//!
+//! #[ratchet::operation(name = "send_receipt", version = "1", key = "order:<order_id>:receipt:v1")]
+//! async fn send_receipt(ctx: Context, input: SendReceipt) -> Result<String, Failure> {
+//!     Ok(format!("sent order {} as {}", input.order_id, ctx.key()))
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let url = format!("sqlite:{}", folder.path().join("ratchet.db").display());
+//! # let url = url.as_str();
+//! let ratchet = Ratchet::open(url).await?; // such as "sqlite:ratchet.db"
+//!
+//! // The producer. Enqueuing the same action again is safe, and tells what is on record.
+//! let first = send_receipt::enqueue(&ratchet, SendReceipt { order_id: 7 }).await?;
+//! assert!(matches!(first, Enqueued::New { .. }));
+//! let again = send_receipt::enqueue(&ratchet, SendReceipt { order_id: 7 }).await?;
+//! assert!(matches!(again, Enqueued::Existing { .. }));
+//!
+//! // The worker, which stops when the given future is ready.
+//! let worker = ratchet.worker(ratchet::registry![send_receipt]).build()?;
+//! # let shutdown = async { tokio::time::sleep(std::time::Duration::from_millis(1)).await };
+//! worker.run(shutdown).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The parts
+//!
+//! - [`operation`] declares an operation, [`registry!`] lists those that a worker executes; [`derive@Input`] and
+//!   [`derive@KeyPart`] are for the types in between.
+//! - [`Ratchet`] opens a ledger and is the [`Client`] that enqueues, cancels, replays and resolves.
+//! - [`Context`] is what an attempt knows about itself, [`Failure`] how it says what it knows about its effect.
+//! - [`Contract`] says what a destination promises; [`OnUnknown`] and [`RetryPolicy`] what follows where it does not.
+//! - [`decide`] holds the one function that decides what happens next to a record.
+//!
+//! Execution is at least once. There is one effect where the destination deduplicates, inside the time for which it
+//! remembers; where nobody can know what happened, the record says so instead of guessing.
 
 mod open;
 
@@ -16,10 +64,11 @@ pub use ratchet_core::ledger::{Filter, Page};
 pub use ratchet_core::model::State as RecordState;
 pub use ratchet_core::operation::State;
 pub use ratchet_core::{
-    Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Conflict, Context, Enqueue, EnqueueError, Enqueued,
-    Failure, Generation, Key, KeyError, KeyPart, LedgerError, ManageError, Namespace, NotAccepted, OnUnknown,
-    OperationName, Outcome, OutcomeKind, PartWriter, Policy, Record, RecordId, Registry, RegistryError, Request, RetryPolicy,
-    Timestamp, Uncertainty, Version, Worker, WorkerBuilder, WorkerError, decide, ledger,
+    Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Conflict, Context, Enqueue, EnqueueError,
+    Enqueued, Failure, Generation, Key, KeyError, KeyPart, LedgerError, ManageError, Namespace, NotAccepted,
+    OnUnknown, OperationName, Outcome, OutcomeKind, PartWriter, Policy, Record, RecordId, Registry,
+    RegistryError, Request, RetryPolicy, Timestamp, Uncertainty, Version, Worker, WorkerBuilder, WorkerError,
+    decide, ledger,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 
@@ -31,3 +80,8 @@ pub use open::Ratchet;
 /// What generated code names. No part of the public interface.
 #[doc(hidden)]
 pub use ratchet_core::private as __private;
+
+/// Compiles what the README shows.
+#[cfg(all(doctest, feature = "http"))]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
