@@ -3,3 +3,5 @@
 
 #[path = "macros/forms.rs"]
 mod forms;
+#[path = "macros/registry.rs"]
+mod registry;

@@ -1,5 +1,10 @@
 //! What generated code names. No part of the public interface: it changes without notice.
 
+pub use ::core::future::Future;
+pub use ::core::marker::Send;
+pub use ::core::primitive::str;
+pub use ::core::result::Result;
+
 pub use ratchet_key::{Key, KeyError, PartWriter};
 
 pub use crate::client::{Client, Enqueue};

@@ -7,15 +7,22 @@ pub struct Declared {
     pub name: Hashed,
     /// The version of its code.
     pub version: Hashed,
+    /// The key template as written.
+    pub template: &'static str,
     /// The key template with placeholder names left out.
     pub shape: Hashed,
 }
 
 impl Declared {
-    /// Name, version and shape of an operation.
+    /// Name, version, template and its shape.
     #[must_use]
-    pub const fn new(name: &'static str, version: &'static str, shape: &'static str) -> Self {
-        Self { name: Hashed::new(name), version: Hashed::new(version), shape: Hashed::new(shape) }
+    pub const fn new(
+        name: &'static str,
+        version: &'static str,
+        template: &'static str,
+        shape: &'static str,
+    ) -> Self {
+        Self { name: Hashed::new(name), version: Hashed::new(version), template, shape: Hashed::new(shape) }
     }
 }
 
@@ -235,15 +242,28 @@ const fn equal(one: &str, other: &str) -> bool {
 mod tests {
     use super::*;
 
+    const fn declared(name: &'static str, version: &'static str, shape: &'static str) -> Declared {
+        Declared::new(name, version, shape, shape)
+    }
+
     #[test]
     fn finds_each_kind_of_clash() {
-        let a1 = Declared::new("a", "1", "a:<>");
-        assert_eq!(
-            first_clash(&[a1, Declared::new("a", "2", "a:<>"), Declared::new("b", "1", "b:<>")]),
-            None
-        );
-        assert_eq!(first_clash(&[a1, Declared::new("b", "1", "b:<>"), a1]), Some(Clash::SameOperation(0, 2)));
-        assert_eq!(first_clash(&[a1, Declared::new("b", "1", "a:<>")]), Some(Clash::SameTemplate(0, 1)));
-        assert_eq!(first_clash(&[a1, Declared::new("a", "2", "x:<>")]), Some(Clash::OtherTemplate(0, 1)));
+        let a1 = declared("a", "1", "a:<>");
+        assert_eq!(first_clash(&[a1, declared("a", "2", "a:<>"), declared("b", "1", "b:<>")]), None);
+        assert_eq!(first_clash(&[a1, declared("b", "1", "b:<>"), a1]), Some(Clash::SameOperation(0, 2)));
+        assert_eq!(first_clash(&[a1, declared("b", "1", "a:<>")]), Some(Clash::SameTemplate(0, 1)));
+        assert_eq!(first_clash(&[a1, declared("a", "2", "x:<>")]), Some(Clash::OtherTemplate(0, 1)));
+    }
+
+    #[test]
+    #[should_panic(expected = "R014: `a` version 1 and `b` version 1 clash: they have the same key template")]
+    fn a_clash_names_both() {
+        require_apart(&[declared("a", "1", "a:<>"), declared("b", "1", "a:<>")], 1);
+    }
+
+    #[test]
+    fn a_text_that_does_not_fit_is_cut() {
+        let text = Text::new().push(&"x".repeat(1000)).push("y");
+        assert_eq!(text.as_str().len(), Text::LONGEST);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::contract::Contract;
 use crate::model::{OperationName, Priority, Version};
-use crate::operation::Declared;
+use crate::operation::Operation;
 use crate::operation::state::StateRequirement;
 use crate::policy::Policy;
 
@@ -28,16 +28,17 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// What an attribute says that names only the three required keys and a destination.
+    /// What an attribute says that has a destination and else only the required arguments.
     ///
     /// # Panics
     /// If name or version are outside their alphabets; the macro checks it before.
     #[must_use]
-    pub const fn new(declared: &Declared, template: &'static str, contract: Contract) -> Self {
+    pub const fn of<O: Operation>(contract: Contract) -> Self {
+        let declared = O::DECLARED;
         Self {
             name: OperationName::from_static(declared.name.text()),
             version: Version::from_static(declared.version.text()),
-            template,
+            template: declared.template,
             new_identity: None,
             contract,
             policy: Policy::DEFAULT,

@@ -9,8 +9,8 @@ use syn::spanned::Spanned;
 use syn::{LitStr, Type};
 
 use super::args::Complete;
-use super::handler::{Handler, Parameter};
-use crate::key::{Distinction, Key};
+use super::handler::{Handler, Input, Parameter};
+use crate::key::{Distinction, Key, Piece};
 use crate::names::{generated, local, private};
 
 /// The tokens that the items share.
@@ -28,7 +28,7 @@ pub(super) struct Body {
     pub(super) version: LitStr,
     pub(super) template: LitStr,
     pub(super) shape: String,
-    /// What follows on `Spec::new(declared, template, `.
+    /// The argument of `Spec::of`.
     pub(super) contract: TokenStream,
     pub(super) calls: TokenStream,
     pub(super) key: TokenStream,
@@ -56,7 +56,11 @@ pub(super) fn operation(args: &Complete<'_>, handler: &Handler, key: &Key) -> To
 
 impl<'a> Parts<'a> {
     pub(super) fn new(handler: &'a Handler, krate: Option<&syn::Path>) -> Self {
-        let name = |input: &super::handler::Input| input.ident.clone().unwrap_or_else(|| local("input"));
+        // The parameter's own name, for editors; as generated code, since not every function uses it.
+        let name = |input: &Input| match &input.ident {
+            Some(ident) => respanned(ident, generated(ident.span())),
+            None => local("input"),
+        };
         Self {
             handler,
             private: private(krate),
@@ -101,16 +105,16 @@ impl<'a> Parts<'a> {
         let input = self.payload();
         quote! {
             impl #ident {
-                #vis const NAME: &'static ::core::primitive::str = #name;
-                #vis const VERSION: &'static ::core::primitive::str = #version;
-                #vis const KEY_TEMPLATE: &'static ::core::primitive::str = #template;
+                #vis const NAME: &'static __::str = #name;
+                #vis const VERSION: &'static __::str = #version;
+                #vis const KEY_TEMPLATE: &'static __::str = #template;
                 #vis fn enqueue(#client: &__::Client, #(#names: #types),*) -> __::Enqueue<'_, Self> {
                     __::Enqueue::new(#client, Self::request(#(#names),*))
                 }
                 #vis fn request(#(#names: #types),*) -> __::Request<Self> {
                     __::Request::new(&#input)
                 }
-                #vis fn key(#(#names: &#types),*) -> ::core::result::Result<__::Key, __::KeyError> {
+                #vis fn key(#(#names: &#types),*) -> __::Result<__::Key, __::KeyError> {
                     #key
                 }
                 #vis fn test_context(#(#names: &#types),*) -> __::Context {
@@ -126,26 +130,25 @@ impl<'a> Parts<'a> {
         let (input, codec) = self.input_and_codec();
         let output = match &self.handler.output {
             Some(output) => output.to_token_stream(),
-            None => quote!(::core::result::Result<(), __::Failure>),
+            None => quote!(__::Result<(), __::Failure>),
         };
         let (value, given) = (local("input"), local("call"));
         let fields = self.fields_of(&value);
         // What the future is not (such as `Send`) is told at the function's name.
         let future = quote_spanned! {generated(ident.span())=>
-            impl ::core::future::Future<Output = Self::Return> + ::core::marker::Send
+            impl __::Future<Output = Self::Return> + __::Send
         };
         quote! {
             impl __::Operation for #ident {
                 type Input = #input;
                 type Return = #output;
                 type Codec = #codec;
-                const DECLARED: __::Declared = __::Declared::new(Self::NAME, Self::VERSION, #shape);
+                const DECLARED: __::Declared = __::Declared::new(Self::NAME, Self::VERSION, Self::KEY_TEMPLATE, #shape);
                 fn spec() -> &'static __::Spec {
-                    static SPEC: __::Spec =
-                        __::Spec::new(&<#ident as __::Operation>::DECLARED, #ident::KEY_TEMPLATE, #contract) #calls;
+                    static SPEC: __::Spec = __::Spec::of::<#ident>(#contract) #calls;
                     &SPEC
                 }
-                fn key(#value: &Self::Input) -> ::core::result::Result<__::Key, __::KeyError> {
+                fn key(#value: &Self::Input) -> __::Result<__::Key, __::KeyError> {
                     Self::key(#(&#fields),*)
                 }
                 fn call(#given: __::Call, #value: Self::Input) -> #future {
@@ -209,8 +212,8 @@ impl<'a> Parts<'a> {
     fn render(&self, key: &Key) -> TokenStream {
         let single = self.handler.single_input().is_some();
         let steps = key.pieces.iter().map(|piece| match piece {
-            crate::key::Piece::Literal(text) => quote!(.literal(#text)),
-            crate::key::Piece::Part { input, .. } => {
+            Piece::Literal(text) => quote!(.literal(#text)),
+            Piece::Part { input, .. } => {
                 let part = self.part(piece);
                 let value = if single { self.names.first() } else { self.names.get(*input) };
                 quote!(.part(#part, #value))
@@ -220,10 +223,10 @@ impl<'a> Parts<'a> {
     }
 
     /// A placeholder, as a value that knows its type.
-    fn part(&self, piece: &crate::key::Piece) -> Option<TokenStream> {
-        let crate::key::Piece::Part { input, fields, span } = piece else { return None };
+    fn part(&self, piece: &Piece) -> Option<TokenStream> {
+        let Piece::Part { input, fields, span } = piece else { return None };
         let ty = self.types.get(*input)?;
-        let it = Ident::new("it", proc_macro2::Span::mixed_site());
+        let it = local("it");
         let span = generated(*span);
         let borrow = (!fields.is_empty()).then(|| quote_spanned!(span=> &));
         Some(quote_spanned!(span=> __::part(|#it: &#ty| #borrow #it #(.#fields)*)))
@@ -241,6 +244,12 @@ impl<'a> Parts<'a> {
         let list = quote_spanned!(span=> (&[#(#parts.distinguishes()),*]));
         Some(quote_spanned!(span=> const _: () = #require #list;))
     }
+}
+
+fn respanned(ident: &Ident, span: proc_macro2::Span) -> Ident {
+    let mut ident = ident.clone();
+    ident.set_span(span);
+    ident
 }
 
 /// The state that the handler asks for.

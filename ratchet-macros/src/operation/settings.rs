@@ -72,12 +72,12 @@ impl Settings {
         Ok(())
     }
 
-    /// What stands after `Spec::new(declared, template, `.
+    /// The argument of `Spec::of`.
     pub(super) fn contract(&self) -> TokenStream {
         self.contract.clone().unwrap_or_else(|| quote!(__::Contract::NONE))
     }
 
-    /// The calls that follow on `Spec::new(…)`.
+    /// The calls that follow on it.
     pub(super) fn calls(&self) -> TokenStream {
         let policy = (!self.policy.is_empty()).then(|| {
             let fields = &self.policy;

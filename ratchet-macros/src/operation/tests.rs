@@ -1,1 +1,90 @@
-//! The text of expansions.
+//! The text of expansions, and how long they may be.
+
+use expect_test::expect_file;
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::expand;
+
+/// What is generated beside the function, as a person would write it.
+fn beside(args: TokenStream, function: &TokenStream) -> String {
+    let whole = expand(args, function.clone()).to_string();
+    let own = function.to_string();
+    let beside = whole.strip_prefix(own.as_str()).expect("the function comes first and is unchanged");
+    prettyplease::unparse(&syn::parse_str(beside).expect("items"))
+}
+
+fn within(text: &str, lines: usize, bytes: usize) {
+    // Indentation is the printer's.
+    let (has_lines, has_bytes) =
+        (text.lines().count(), text.lines().map(|line| line.trim().len()).sum::<usize>());
+    assert!(has_lines <= lines && has_bytes <= bytes, "{has_lines} lines, {has_bytes} bytes:\n{text}");
+}
+
+#[test]
+fn one_input() {
+    let text = beside(
+        quote!(name = "collect_invoice", version = "1", key = "invoice:<invoice_id>:collect:v1"),
+        &quote! {
+            pub async fn collect_invoice(ctx: Context, input: CollectInvoice) -> Result<Receipt, Failure> { body }
+        },
+    );
+    within(&text, 60, 1600);
+    expect_file!["snapshots/one_input.rs"].assert_eq(&text);
+}
+
+#[test]
+fn one_input_and_every_argument() {
+    let text = beside(
+        quote! {
+            name = "collect_invoice", version = "1", key = "invoice:<customer.id>/<invoice_id>:collect:v1",
+            destination = PAYMENTS, on_unknown = may_duplicate, retry = relaxed, timeout = "30s", retention = KEPT,
+            priority = 5, new_identity = "the customer came in", crate = path::to::ratchet
+        },
+        &quote! {
+            /// Collects.
+            #[deprecated]
+            #[inline]
+            pub(crate) async fn collect_invoice(ctx: Context, State(c): State<Client>, mut input: CollectInvoice)
+                -> Result<Receipt, Failure> { body }
+        },
+    );
+    within(&text, 80, 2200);
+    expect_file!["snapshots/every_argument.rs"].assert_eq(&text);
+}
+
+#[test]
+fn several_parameters() {
+    let text = beside(
+        quote!(name = "charge", version = "1", key = "charge:<invoice_id>:<r#type>:v1"),
+        &quote!(
+            async fn charge(invoice_id: InvoiceId, r#type: Kind, amount: u64) -> Result<(), Failure> {
+                body
+            }
+        ),
+    );
+    assert!(text.contains("compile_error"), "raw identifiers are written without `r#`");
+    let text = beside(
+        quote!(name = "charge", version = "1", key = "charge:<invoice_id>:<type.code>:v1"),
+        &quote!(
+            async fn charge(invoice_id: InvoiceId, r#type: Kind, amount: u64) -> Result<(), Failure> {
+                body
+            }
+        ),
+    );
+    within(&text, 86, 2048);
+    expect_file!["snapshots/several_parameters.rs"].assert_eq(&text);
+}
+
+#[test]
+fn a_broken_attribute() {
+    let text = beside(
+        quote!(name = "collect_invoice", versoin = "1", key = "invoice:<attempt>", timeout = "soon"),
+        &quote!(
+            async fn collect_invoice(input: CollectInvoice) -> Result<Receipt, Failure> {
+                body
+            }
+        ),
+    );
+    expect_file!["snapshots/broken.rs"].assert_eq(&text);
+}
