@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use crate::decide::{Answer, Command, Refusal, Stored, Verdict};
 use crate::ledger::{Filter, LedgerError, Order, Page, SharedLedger};
-use crate::model::{Attempt, AuditEntry, Namespace, RecordId, State};
+use crate::model::{Attempt, AuditEntry, Namespace, RecordId, State, Token};
 use crate::operation::{EnqueueError, Enqueued, Operation, OutputOf, Request};
 use crate::registry::Registry;
 use crate::telemetry;
@@ -155,19 +155,24 @@ impl Client {
         .await
     }
 
-    /// Settles an uncertain record with what somebody found out.
+    /// Settles an uncertain record with what somebody found out. `seen` is the token of the record that was looked into.
     ///
     /// # Errors
-    /// If the record is not uncertain, or the ledger fails.
+    /// If the record is not uncertain, if another attempt was made since it was looked into, or the ledger fails.
     pub async fn resolve(
         &self,
         id: RecordId,
         by: &str,
         reason: &str,
+        seen: Token,
         verdict: Verdict,
     ) -> Result<Answer, ManageError> {
-        self.manage(id, "resolve", Command::Resolve { by: by.to_owned(), reason: reason.to_owned(), verdict })
-            .await
+        self.manage(
+            id,
+            "resolve",
+            Command::Resolve { by: by.to_owned(), reason: reason.to_owned(), seen, verdict },
+        )
+        .await
     }
 
     /// How a record stands; `None` if there is none.

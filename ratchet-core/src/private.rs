@@ -101,8 +101,8 @@ pub fn test_context<O: Operation>(key: Result<Key, KeyError>) -> Context {
 /// # Panics
 /// If two operations clash: the macro checks it before.
 #[must_use]
-pub fn registry<const N: usize>(handlers: [Handler; N]) -> Registry {
-    match Registry::new(handlers) {
+pub fn registry(handlers: &[Handler]) -> Registry {
+    match Registry::new(handlers.iter().copied()) {
         Ok(registry) => registry,
         Err(error) => panic!("{error}"),
     }

@@ -87,6 +87,8 @@ pub enum Command {
         by: String,
         /// On what grounds.
         reason: String,
+        /// The last token of the record that was looked into: a verdict says nothing about an attempt that came after.
+        seen: Token,
         /// What happened.
         verdict: Verdict,
     },
@@ -174,7 +176,8 @@ pub enum AttemptNote {
 pub enum Answer {
     /// The lease is granted; the record that comes with the answer holds it.
     Leased,
-    /// No lease: the record may not be sent again without asking.
+    /// No lease: the record may not be sent again without asking. It is uncertain now, or abandoned where the
+    /// operation allows that.
     Parked(Uncertainty),
     /// The handler may be entered.
     Started,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::command::{Answer, AttemptNote, Decision, Difference, PinRequest, Refusal};
-use super::settle::{park, repeatable};
+use super::settle::{repeatable, stop_sending};
 use super::{LONGEST_LEASE, Moment};
 use crate::contract::Contract;
 use crate::model::{
@@ -28,7 +28,7 @@ pub(super) fn grant(
     }
     if let Err(why) = may_run_again(record, now) {
         let mut parked = record.clone();
-        park(&mut parked, why, now);
+        stop_sending(&mut parked, why, now);
         return Ok(Decision::new(parked, Answer::Parked(why)));
     }
     let mut leased = record.clone();

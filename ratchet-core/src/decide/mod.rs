@@ -79,7 +79,9 @@ pub fn decide(record: &Record, command: &Command, moment: Moment) -> Result<Deci
         }
         Command::Settle { token, outcome } => settle::settle(record, *token, outcome, moment),
         Command::Cancel { by, reason } => resolve::cancel(record, by, reason, moment.now),
-        Command::Resolve { by, reason, verdict } => resolve::resolve(record, by, reason, verdict, moment.now),
+        Command::Resolve { by, reason, seen, verdict } => {
+            resolve::resolve(record, by, reason, *seen, verdict, moment.now)
+        }
         Command::Replay { by, reason, accept_risk } => {
             resolve::replay(record, by, reason, *accept_risk, moment.now)
         }

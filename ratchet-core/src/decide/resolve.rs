@@ -2,7 +2,7 @@
 
 use super::command::{Answer, Decision, Refusal, Verdict};
 use super::settle::{finish, park, repeatable, succeed};
-use crate::model::{AuditEntry, Cause, CauseKind, Record, State, StepState, Uncertainty};
+use crate::model::{AuditEntry, Cause, CauseKind, Record, State, StepState, Token, Uncertainty};
 use crate::time::Timestamp;
 
 /// Start nothing more. What has started is told to stop; what may have had its effect stays on record as uncertain.
@@ -40,11 +40,16 @@ pub(super) fn resolve(
     record: &Record,
     by: &str,
     reason: &str,
+    seen: Token,
     verdict: &Verdict,
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     if !matches!(record.state, State::Uncertain | State::Abandoned) {
         return Err(Refusal::State(record.state));
+    }
+    // What was found out before a replay says nothing about the attempt that the replay made.
+    if seen != record.token {
+        return Err(Refusal::Superseded);
     }
     let mut next = record.clone();
     match verdict {
@@ -117,8 +122,11 @@ fn run_again(record: &mut Record, now: Timestamp) {
     record.reconcile_at = None;
     record.settled_at = None;
     if !record.may_be_applied() {
-        // Nothing happened so far, so the horizon of the retries starts with the next attempt.
+        // Nothing happened so far, so the horizon of the retries starts anew.
         record.effect.first_started_at = None;
+        if let Some(pin) = &mut record.effect.pin {
+            pin.first_at = now;
+        }
     }
 }
 

@@ -187,8 +187,16 @@ fn continue_unconfirmed(record: &mut Record, retry_after: Option<Duration>, mome
     let at = next_attempt(record, retry_after, moment);
     match why_not_again(record, at) {
         None => retry(record, at),
-        Some(why) if gives_up(record, why) => finish(record, State::Abandoned, moment.now),
-        Some(why) => park(record, why, moment.now),
+        Some(why) => stop_sending(record, why, moment.now),
+    }
+}
+
+/// The end of sends that cannot be repeated without asking.
+pub(super) fn stop_sending(record: &mut Record, why: Uncertainty, now: Timestamp) {
+    if gives_up(record, why) {
+        finish(record, State::Abandoned, now);
+    } else {
+        park(record, why, now);
     }
 }
 
@@ -250,6 +258,6 @@ fn next_attempt(record: &Record, retry_after: Option<Duration>, moment: Moment) 
     let base = policy.delay_after(record.spent).min(RetryPolicy::LONGEST_DELAY);
     let spread = base * policy.jitter_percent.min(100) / 100;
     let own = (base.saturating_sub(spread)) + spread * 2 * moment.jitter.per_mille() / 1000;
-    let wait = own.max(retry_after.unwrap_or_default()).min(RetryPolicy::LONGEST_DELAY);
-    moment.now.after(wait)
+    // Coming earlier than the destination asked for would be a known mistake, so its wish alone is not cut short.
+    moment.now.after(own.min(RetryPolicy::LONGEST_DELAY).max(retry_after.unwrap_or_default()))
 }

@@ -55,7 +55,7 @@ pub struct Handler {
 impl Handler {
     /// The handler of an operation.
     #[must_use]
-    pub fn of<O: Operation>() -> Self {
+    pub const fn of<O: Operation>() -> Self {
         Self { declared: O::DECLARED, spec: O::spec, run: |call, input| Box::pin(attempt::<O>(call, input)) }
     }
 

@@ -48,6 +48,8 @@ pub trait Operation: Send + Sync + Sized + 'static {
 
     /// Name, version and template, for checks while compiling.
     const DECLARED: Declared;
+    /// The operation without its types.
+    const HANDLER: Handler = Handler::of::<Self>();
 
     /// Everything else that the attribute says.
     fn spec() -> &'static Spec;

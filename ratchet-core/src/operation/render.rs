@@ -1,26 +1,29 @@
 //! How the values of an input become a key.
 
-use ratchet_key::{Key, KeyError, KeyWriter};
+use ratchet_key::{Key, KeyError, KeyWriter, PartWriter};
 
 use crate::key_part::KeyPart;
 
-/// One placeholder of a key: the value that it names.
+/// One placeholder of a key: where its value is found, and how it is written.
 #[derive(Debug)]
 pub struct Part<I, T> {
     get: fn(&I) -> &T,
+    write: fn(&T, PartWriter<'_>) -> Result<(), KeyError>,
+    distinguishes: bool,
 }
 
-/// The placeholder that stands for what `get` gives.
+/// The placeholder that stands for what `get` gives. Only here is asked for what a type must be, so that a type that
+/// is not is one error.
 #[must_use]
 pub const fn part<I, T: KeyPart>(get: fn(&I) -> &T) -> Part<I, T> {
-    Part { get }
+    Part { get, write: T::write, distinguishes: T::DISTINGUISHES }
 }
 
-impl<I, T: KeyPart> Part<I, T> {
+impl<I, T> Part<I, T> {
     /// Whether its values can tell records apart.
     #[must_use]
     pub const fn distinguishes(&self) -> bool {
-        T::DISTINGUISHES
+        self.distinguishes
     }
 }
 
@@ -39,9 +42,10 @@ impl Render {
     }
 
     /// Appends the value that a placeholder names. The first value that is refused makes [`finish`](Self::finish) fail.
-    pub fn part<I, T: KeyPart>(mut self, part: Part<I, T>, input: &I) -> Self {
+    #[allow(clippy::needless_pass_by_value, reason = "a part is made where it is used")]
+    pub fn part<I, T>(mut self, part: Part<I, T>, input: &I) -> Self {
         // The writer remembers the failure.
-        let _ = (part.get)(input).write(self.key.part());
+        let _ = (part.write)((part.get)(input), self.key.part());
         self
     }
 

@@ -1,5 +1,6 @@
 //! What a producer hands over, and what it is told.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use ratchet_key::{Key, KeyError};
@@ -15,7 +16,6 @@ use crate::time::Timestamp;
 /// A wish to have an operation executed: a plain value that can be submitted now, or in a transaction of the caller's.
 ///
 /// A key or an input that is refused is reported when the request is submitted.
-#[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a request does nothing until it is submitted"]
 pub struct Request<O> {
     prepared: Result<(Key, Payload), Refused>,
@@ -24,6 +24,44 @@ pub struct Request<O> {
     priority: Option<Priority>,
     renewal: Option<(Generation, Renewal)>,
     operation: PhantomData<fn() -> O>,
+}
+
+// Derived, these would ask the same of the operation, which is no value.
+impl<O> Clone for Request<O> {
+    fn clone(&self) -> Self {
+        Self {
+            prepared: self.prepared.clone(),
+            namespace: self.namespace.clone(),
+            not_before: self.not_before,
+            priority: self.priority,
+            renewal: self.renewal.clone(),
+            operation: PhantomData,
+        }
+    }
+}
+
+impl<O> PartialEq for Request<O> {
+    fn eq(&self, other: &Self) -> bool {
+        self.prepared == other.prepared
+            && self.namespace == other.namespace
+            && self.not_before == other.not_before
+            && self.priority == other.priority
+            && self.renewal == other.renewal
+    }
+}
+
+impl<O> Eq for Request<O> {}
+
+impl<O> fmt::Debug for Request<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("prepared", &self.prepared)
+            .field("namespace", &self.namespace)
+            .field("not_before", &self.not_before)
+            .field("priority", &self.priority)
+            .field("renewal", &self.renewal)
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

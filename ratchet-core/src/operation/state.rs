@@ -8,7 +8,7 @@ use std::ops::Deref;
 /// Asks the worker for its state of type `T`: a client, a pool, a configuration.
 ///
 /// ```
-/// # use ratchet_core::State;
+/// # use ratchet_core::operation::State;
 /// # struct Client; impl Client { fn send(&self) {} }
 /// async fn handler(State(client): State<std::sync::Arc<Client>>) {
 ///     client.send();

@@ -91,6 +91,17 @@ fn a_record_is_leased_when_it_is_due_and_pending_and_not_otherwise() {
 }
 
 #[test]
+fn where_a_loss_is_accepted_a_record_that_slept_past_its_window_is_abandoned() {
+    let mut story = Story::with(HEADER, |policy| policy.on_unknown = OnUnknown::MayLose)
+        .lease_and_start()
+        .end(unknown())
+        .wait(3 * DAY);
+    assert_eq!(story.state(), State::Pending);
+    assert_eq!(story.decision(&lease()).answer, Answer::Parked(Uncertainty::WindowOver));
+    assert_eq!(story.state(), State::Abandoned);
+}
+
+#[test]
 fn a_record_that_slept_past_its_deadline_is_parked_and_not_leased() {
     let asleep = |contract, change: fn(&mut Policy)| {
         Story::with(contract, change).lease_and_start().end(unknown()).wait(3 * DAY)

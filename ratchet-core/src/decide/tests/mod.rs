@@ -174,7 +174,12 @@ fn replay(accept_risk: bool) -> Command {
 }
 
 fn resolve(verdict: Verdict) -> Command {
-    Command::Resolve { by: "cy".to_owned(), reason: "asked the provider".to_owned(), verdict }
+    Command::Resolve {
+        by: "cy".to_owned(),
+        reason: "asked the provider".to_owned(),
+        seen: Token::new(1),
+        verdict,
+    }
 }
 
 fn begin(token: u64, step: StepName, contract: Contract) -> Command {

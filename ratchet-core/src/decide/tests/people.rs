@@ -112,12 +112,16 @@ fn replay_in_each_state() {
 fn a_replay_is_the_same_record_with_fresh_attempts() {
     let failed = Story::running(HEADER).then([pin(1, None, "body")]).end(rejected());
     let replayed = failed.clone().wait(HOUR).then([replay(false)]);
+    // Nothing was applied, so the window and the horizon begin anew.
+    let mut effect = failed.record.effect.clone();
+    effect.first_started_at = None;
+    effect.pin.as_mut().expect("a pin").first_at = at(HOUR);
     let expected = Record {
         state: State::Pending,
         ready_at: at(HOUR),
         spent: 0,
         settled_at: None,
-        effect: crate::model::Effect { first_started_at: None, ..failed.record.effect.clone() },
+        effect,
         ..failed.record
     };
     assert_eq!(replayed.record, expected);
@@ -151,6 +155,19 @@ fn a_replay_forgets_that_it_was_cancelled() {
     let story = Story::of(HEADER).then([cancel(), replay(false)]);
     assert!(!story.record.cancel_requested);
     assert_eq!(story.lease_and_start().end(done()).state(), State::Succeeded);
+}
+
+#[test]
+fn a_verdict_says_nothing_about_an_attempt_that_came_after_it() {
+    let story = Story::of(Contract::NONE)
+        .lease_and_start()
+        .end(unknown())
+        .then([replay(true)])
+        .lease_and_start()
+        .end(unknown());
+    assert_eq!((story.state(), story.record.token.get()), (State::Uncertain, 2));
+    let refused = story.decide(&resolve(Verdict::NotAppliedAndClosed)).map(|decision| decision.answer);
+    assert_eq!(refused, Err(Refusal::Superseded));
 }
 
 #[test]

@@ -158,8 +158,13 @@ pub(super) fn replay(accept_risk: bool) -> Command {
     Command::Replay { by: "bo".to_owned(), reason: "the card was renewed".to_owned(), accept_risk }
 }
 
-pub(super) fn resolve(verdict: Verdict) -> Command {
-    Command::Resolve { by: "cy".to_owned(), reason: "looked at the provider's page".to_owned(), verdict }
+pub(super) fn resolve(seen: u64, verdict: Verdict) -> Command {
+    Command::Resolve {
+        by: "cy".to_owned(),
+        reason: "looked at the provider's page".to_owned(),
+        seen: Token::new(seen),
+        verdict,
+    }
 }
 
 /// Single calls, which fail the case where the ledger fails.

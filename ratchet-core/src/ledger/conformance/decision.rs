@@ -98,7 +98,7 @@ pub async fn every_change_is_what_the_decision_says(fixture: Fixture) {
         (SECOND, cancel()),
         (HOUR, Command::Expire),
         (SECOND, settle(2, not_applied(None))),
-        (SECOND, resolve(still)),
+        (SECOND, resolve(3, still)),
         (SECOND, replay(true)),
         (SECOND, lease(false)),
         (SECOND, start(4)),
@@ -125,7 +125,7 @@ pub async fn refusals_change_nothing(fixture: Fixture) {
     for (command, refusal) in [
         (lease(false), Refusal::State(State::Running)),
         (replay(true), Refusal::State(State::Running)),
-        (resolve(Verdict::Applied { result: None }), Refusal::State(State::Running)),
+        (resolve(1, Verdict::Applied { result: None }), Refusal::State(State::Running)),
         (Command::Expire, Refusal::NotExpired),
         (Command::Release { token: before.token }, Refusal::AlreadyStarted),
         (finish(1, CHARGE, done("1")), Refusal::NoStep),

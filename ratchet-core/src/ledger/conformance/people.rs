@@ -79,7 +79,7 @@ pub async fn replay_keeps_the_identity_and_grows_the_token(fixture: Fixture) {
     let Ok(Answer::Pinned(kept)) = fixture.apply(&id("invoice:1"), pin(2, None, "body")).await else {
         panic!("the same request is pinned again");
     };
-    assert_eq!((kept.wire_key, kept.first_at), (first.wire_key, first.first_at));
+    assert_eq!((kept.wire_key, kept.first_at), (first.wire_key, at(HOUR)));
     let settled = fixture.apply(&id("invoice:1"), settle(2, done("2"))).await;
     assert_eq!(settled, Ok(Answer::Settled(State::Succeeded)));
     let answer = fixture.apply(&id("invoice:1"), replay(true)).await;
@@ -107,7 +107,7 @@ pub async fn applied_settles_as_succeeded(fixture: Fixture) {
     fixture.uncertain("invoice:1").await;
     fixture.advance(HOUR);
     let verdict = Verdict::Applied { result: Some(json(r#"{"charge":"ch_9"}"#)) };
-    let answer = fixture.apply(&id("invoice:1"), resolve(verdict)).await;
+    let answer = fixture.apply(&id("invoice:1"), resolve(1, verdict)).await;
     assert_eq!(answer, Ok(Answer::Now(State::Succeeded)));
     let settled = fixture.record(&id("invoice:1")).await;
     assert_eq!(settled.result, Some(json(r#"{"charge":"ch_9"}"#)));
@@ -118,12 +118,12 @@ pub async fn applied_settles_as_succeeded(fixture: Fixture) {
 /// The destination closed the key while it was asked: nothing happened, and nothing can happen any more.
 pub async fn not_applied_and_closed_settles_as_failed(fixture: Fixture) {
     fixture.uncertain("invoice:1").await;
-    let answer = fixture.apply(&id("invoice:1"), resolve(Verdict::NotAppliedAndClosed)).await;
+    let answer = fixture.apply(&id("invoice:1"), resolve(1, Verdict::NotAppliedAndClosed)).await;
     assert_eq!(answer, Ok(Answer::Now(State::Failed)));
     let settled = fixture.record(&id("invoice:1")).await;
     assert!(!settled.may_be_applied());
     assert_eq!(settled.cause.map(|cause| cause.kind()), Some(CauseKind::Resolved));
-    let answer = fixture.apply(&id("invoice:1"), resolve(Verdict::NotAppliedAndClosed)).await;
+    let answer = fixture.apply(&id("invoice:1"), resolve(1, Verdict::NotAppliedAndClosed)).await;
     assert_eq!(answer, Err(Refusal::State(State::Failed)));
 }
 
@@ -132,7 +132,7 @@ pub async fn not_applied_with_old_calls_refused_runs_again(fixture: Fixture) {
     fixture.uncertain("invoice:1").await;
     fixture.advance(3 * DAY);
     let verdict = Verdict::NotAppliedOldCallsRefused;
-    let answer = fixture.apply(&id("invoice:1"), resolve(verdict)).await;
+    let answer = fixture.apply(&id("invoice:1"), resolve(1, verdict)).await;
     assert_eq!(answer, Ok(Answer::Now(State::Pending)));
     let open = fixture.record(&id("invoice:1")).await;
     assert_eq!((open.spent, open.ready_at), (0, at(3 * DAY)));
@@ -150,7 +150,7 @@ pub async fn still_unknown_only_moves_the_next_question(fixture: Fixture) {
     let before = fixture.settled(asked, unknown()).await;
     assert_eq!((before.state, before.reconcile_at), (State::Uncertain, Some(STARTED_AT)));
     let verdict = Verdict::StillUnknown { ask_again_at: Some(at(HOUR)) };
-    let answer = fixture.apply(&id("invoice:1"), resolve(verdict)).await;
+    let answer = fixture.apply(&id("invoice:1"), resolve(1, verdict)).await;
     assert_eq!(answer, Ok(Answer::Now(State::Uncertain)));
     let expected = crate::model::Record { reconcile_at: Some(at(HOUR)), ..before };
     assert_eq!(fixture.record(&id("invoice:1")).await, expected);
@@ -161,11 +161,11 @@ pub async fn decisions_of_people_are_listed_in_order(fixture: Fixture) {
     fixture.uncertain("invoice:1").await;
     let verdict = Verdict::StillUnknown { ask_again_at: None };
     for (command, accepted) in [
-        (resolve(verdict), true),
+        (resolve(1, verdict), true),
         (replay(false), false),
         (replay(true), true),
         (cancel(), true),
-        (resolve(Verdict::Applied { result: None }), true),
+        (resolve(1, Verdict::Applied { result: None }), true),
     ] {
         fixture.advance(SECOND);
         assert_eq!(fixture.apply(&id("invoice:1"), command).await.is_ok(), accepted);
