@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 /// use std::time::Duration;
 /// use ratchet_core::Contract;
 ///
-/// const PAYMENTS: Contract = Contract::header("Idempotency-Key").remembers_for(Duration::from_secs(24 * 3600));
+/// const PAYMENTS: Contract = Contract::header("Idempotency-Key").remembers_for(Duration::from_hours(24));
 /// assert!(PAYMENTS.deduplicates());
 /// assert!(!Contract::NONE.deduplicates());
 /// ```
@@ -121,7 +121,7 @@ fn margin(retention: Duration) -> Duration {
 mod tests {
     use super::*;
 
-    const HOUR: Duration = Duration::from_secs(3600);
+    const HOUR: Duration = Duration::from_hours(1);
 
     #[test]
     fn the_window_ends_a_margin_before_the_destination_forgets() {
@@ -129,7 +129,7 @@ mod tests {
         let day = Contract::header("Idempotency-Key").remembers_for(24 * HOUR);
         assert_eq!(day.window_end(sent), Some(sent.after(23 * HOUR)));
         let hour = Contract::header("Idempotency-Key").remembers_for(HOUR);
-        assert_eq!(hour.window_end(sent), Some(sent.after(Duration::from_secs(54 * 60))));
+        assert_eq!(hour.window_end(sent), Some(sent.after(Duration::from_mins(54))));
     }
 
     #[test]

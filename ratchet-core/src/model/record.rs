@@ -252,7 +252,7 @@ pub struct Pin {
     /// SHA-256 over method, URL and body of the request.
     #[serde(with = "hex_fingerprint")]
     pub request: Fingerprint,
-    /// The attempt that pinned it.
+    /// The last attempt that pinned it, or confirmed it.
     pub by: Token,
     /// When, by the ledger's clock.
     pub first_at: Timestamp,
