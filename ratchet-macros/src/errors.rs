@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::Error;
 
 /// What is wrong, in the order in which it was found.
@@ -18,6 +18,11 @@ impl Errors {
 
     pub(crate) fn at(&mut self, span: Span, message: impl Display) {
         self.push(Error::new(span, message));
+    }
+
+    /// At all of the tokens, not only the first.
+    pub(crate) fn on(&mut self, tokens: impl ToTokens, message: impl Display) {
+        self.push(Error::new_spanned(tokens, message));
     }
 
     pub(crate) fn extend(&mut self, other: Self) {
@@ -40,8 +45,8 @@ pub(crate) fn with_help(message: impl Display, help: impl Display) -> String {
 }
 
 /// Runs an attribute; if it panics, which is a fault of this crate, the item is still there.
-pub(crate) fn guarded(item: TokenStream, expand: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
-    catch_unwind(AssertUnwindSafe(|| expand(item.clone()))).unwrap_or_else(|_| {
+pub(crate) fn guarded(item: &TokenStream, expand: impl FnOnce(&TokenStream) -> TokenStream) -> TokenStream {
+    catch_unwind(AssertUnwindSafe(|| expand(item))).unwrap_or_else(|_| {
         let fault = fault();
         quote!(#item #fault)
     })
@@ -117,12 +122,8 @@ mod tests {
 
     #[test]
     fn a_panic_leaves_the_item() {
-        let out = guarded(
-            quote!(
-                fn f() {}
-            ),
-            |_| panic!("on purpose"),
-        );
+        let item: TokenStream = "fn f() {}".parse().unwrap();
+        let out = guarded(&item, |_| panic!("on purpose"));
         assert!(out.to_string().starts_with("fn f () { }"), "{out}");
     }
 

@@ -27,7 +27,11 @@ fn derive(item: &DeriveInput) -> TokenStream {
             fields.iter().filter_map(|field| check(field, &unraw(ident), &private, &mut errors)).collect()
         }
         Err(error) => {
+            // Without its parameters the type cannot be named.
             errors.push(error);
+            if !item.generics.params.is_empty() {
+                return errors.report();
+            }
             Vec::new()
         }
     };
@@ -62,10 +66,9 @@ fn fields(item: &DeriveInput) -> Result<&Fields, Error> {
 fn check(field: &Field, entity: &str, private: &TokenStream, errors: &mut Errors) -> Option<TokenStream> {
     let mut options = Options::read(&field.attrs, Place::Field, errors);
     let name = field.ident.as_ref().map(unraw)?;
-    if let Some(found) = judge_name(Some(entity), &name).filter(|found| found.code == Code::R005) {
-        if options.allow.take(Code::R005).is_none() {
-            errors.at(field.ident.span(), credential(&name, &found));
-        }
+    let found = judge_name(Some(entity), &name).filter(|found| found.code == Code::R005);
+    if let Some(found) = found.filter(|_| options.allow.take(Code::R005).is_none()) {
+        errors.at(field.ident.span(), credential(&name, &found));
     }
     options.allow.report_unused(errors);
     let ty = &field.ty;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Data, DataEnum, DataStruct, DeriveInput, Error, Fields, Index, Path, Token, Type};
+use syn::{Data, DataEnum, DataStruct, DeriveInput, Error, Fields, Member, Path, Token, Type};
 
 use crate::errors::{Errors, with_help};
 use crate::names::{generated, private, unraw};
@@ -52,13 +52,7 @@ fn shape(span: proc_macro2::Span) -> Error {
 fn newtype(ident: &Ident, data: &DataStruct, private: &TokenStream) -> Result<TokenStream, Error> {
     let mut fields = data.fields.iter();
     let (Some(field), None) = (fields.next(), fields.next()) else { return Err(shape(ident.span())) };
-    let member = match &field.ident {
-        Some(name) => quote!(#name),
-        None => {
-            let first = Index::from(0);
-            quote!(#first)
-        }
-    };
+    let member = field.ident.clone().map_or_else(|| Member::from(0), Member::Named);
     let ty = &field.ty;
     // The bound is asked for once, at the field's type.
     let delegate = delegate(ty, private);

@@ -66,7 +66,7 @@ use proc_macro::TokenStream;
 /// grammar (R007), a type without a stable text form (R008). All that is wrong is reported at once.
 #[proc_macro_attribute]
 pub fn operation(args: TokenStream, item: TokenStream) -> TokenStream {
-    errors::guarded(item.into(), |item| operation::expand(args.into(), item)).into()
+    errors::guarded(&item.into(), |item| operation::expand(args.into(), item)).into()
 }
 
 /// Makes a struct the input of an operation: its value is stored with the record, and its fields are named in keys.

@@ -31,8 +31,5 @@ pub(crate) fn local(name: &str) -> Ident {
 
 /// The path of the `ratchet` crate's part for generated code.
 pub(crate) fn private(krate: Option<&syn::Path>) -> TokenStream {
-    match krate {
-        Some(path) => quote!(#path::__private),
-        None => quote!(::ratchet::__private),
-    }
+    krate.map_or_else(|| quote!(::ratchet::__private), |path| quote!(#path::__private))
 }

@@ -44,7 +44,7 @@ fn unique(paths: Vec<Path>, errors: &mut Errors) -> Vec<Path> {
             kept.push(path);
         } else {
             let message = format!("R014: `{text}` is in this registry already");
-            errors.at(path.span(), with_help(message, "remove one of the two"));
+            errors.on(&path, with_help(message, "remove one of the two"));
         }
     }
     kept
@@ -53,8 +53,7 @@ fn unique(paths: Vec<Path>, errors: &mut Errors) -> Vec<Path> {
 fn emit(krate: Option<&Path>, paths: &[Path], errors: &Errors) -> TokenStream {
     let private = private(krate);
     let report = errors.report();
-    let declared = paths.iter().map(|path| quote!(<#path as __::Operation>::DECLARED));
-    let handlers = paths.iter().map(|path| quote!(__::Handler::of::<#path>()));
+    let handlers = paths.iter().map(|path| quote!(<#path as __::Operation>::HANDLER));
     // One check for each, so that the error stands where the second of two that clash is named.
     let checks = paths.iter().enumerate().skip(1).map(
         |(at, path)| quote_spanned!(generated(path.span())=> const _: () = __::require_apart(ALL, #at);),
@@ -62,8 +61,8 @@ fn emit(krate: Option<&Path>, paths: &[Path], errors: &Errors) -> TokenStream {
     quote!({
         #report
         use #private as __;
-        const ALL: &[__::Declared] = &[#(#declared),*];
+        const ALL: &[__::Handler] = &[#(#handlers),*];
         #(#checks)*
-        __::registry([#(#handlers),*])
+        __::registry(ALL)
     })
 }

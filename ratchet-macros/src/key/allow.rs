@@ -28,7 +28,8 @@ impl Allowances {
     /// Reads what stands between the parentheses.
     pub(crate) fn parse(&mut self, content: &ParseBuffer<'_>, errors: &mut Errors) -> syn::Result<()> {
         if content.is_empty() {
-            return Err(content.error("R015: `allow` names a finding and a reason: `allow(R002 = \"why\")`"));
+            let text = "R015: `allow` names a finding and a reason: `allow(R002 = \"why\")`";
+            return Err(Error::new(content.span(), text));
         }
         while !content.is_empty() {
             self.one(content, errors)?;
@@ -44,9 +45,9 @@ impl Allowances {
             errors.push(error.clone());
         }
         if content.parse::<Option<Token![=]>>()?.is_none() {
-            let help = format!("write `allow({ident} = \"why it is right here\")`");
-            errors.at(ident.span(), with_help("R015: a finding is allowed with a reason only", help));
             if let Ok(code) = code {
+                let help = format!("write `allow({ident} = \"why it is right here\")`");
+                errors.at(ident.span(), with_help("R015: a finding is allowed with a reason only", help));
                 // It is taken as allowed, so that the missing reason is the only error.
                 self.0.push(Allowance { code, span: ident.span(), used: true });
             }

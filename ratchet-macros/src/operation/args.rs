@@ -62,16 +62,14 @@ impl Args {
     pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut args = Self::default();
         let mut seen: Vec<String> = Vec::new();
-        let outcome = |input: ParseStream| {
+        let outcome = |input: ParseStream<'_>| {
             while !input.is_empty() {
                 if let Err(error) = args.argument(input, &mut seen, errors) {
                     errors.push(error);
                     skip_to_comma(input);
                 }
                 if input.parse::<Option<Token![,]>>()?.is_none() && !input.is_empty() {
-                    errors.push(input.error("R015: expected a comma between two arguments"));
-                    skip_to_comma(input);
-                    input.parse::<Option<Token![,]>>()?;
+                    errors.at(input.span(), "R015: expected a comma between two arguments");
                 }
             }
             Ok(())
@@ -80,7 +78,7 @@ impl Args {
         if let Err(error) = outcome.parse2(tokens) {
             errors.push(error);
         }
-        args.report_missing(&seen, errors);
+        report_missing(&seen, errors);
         args
     }
 
@@ -122,7 +120,10 @@ impl Args {
             return Ok(());
         }
         if input.is_empty() || input.peek(Token![,]) {
-            return Err(input.error(format!("R015: `{name}` needs a value: `{name} = {}`", example(name))));
+            return Err(Error::new(
+                input.span(),
+                format!("R015: `{name}` needs a value: `{name} = {}`", example(name)),
+            ));
         }
         let expr: Expr = input.parse()?;
         match name {
@@ -134,17 +135,6 @@ impl Args {
         Ok(())
     }
 
-    fn report_missing(&self, seen: &[String], errors: &mut Errors) {
-        let missing = ["name", "version", "key"].into_iter().filter(|name| !seen.iter().any(|s| s == name));
-        let missing: Vec<&str> = missing.collect();
-        if !missing.is_empty() {
-            let adds: Vec<String> =
-                missing.iter().map(|name| format!("{name} = {}", example(name))).collect();
-            let message = format!("R015: an operation needs {}", list(missing.iter().copied()));
-            errors.at(Span::call_site(), with_help(message, format!("add `{}`", adds.join(", "))));
-        }
-    }
-
     /// The arguments, if the required ones are there.
     pub(super) fn complete(&self) -> Option<Complete<'_>> {
         Some(Complete {
@@ -154,6 +144,16 @@ impl Args {
             krate: self.krate.as_ref(),
             settings: &self.settings,
         })
+    }
+}
+
+fn report_missing(seen: &[String], errors: &mut Errors) {
+    let missing = ["name", "version", "key"].into_iter().filter(|name| !seen.iter().any(|s| s == name));
+    let missing: Vec<&str> = missing.collect();
+    if !missing.is_empty() {
+        let adds: Vec<String> = missing.iter().map(|name| format!("{name} = {}", example(name))).collect();
+        let message = format!("R015: an operation needs {}", list(missing.iter().copied()));
+        errors.at(Span::call_site(), with_help(message, format!("add `{}`", adds.join(", "))));
     }
 }
 

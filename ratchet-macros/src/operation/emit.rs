@@ -128,10 +128,8 @@ impl<'a> Parts<'a> {
         let ident = &self.handler.ident;
         let Body { shape, contract, calls, call, .. } = body;
         let (input, codec) = self.input_and_codec();
-        let output = match &self.handler.output {
-            Some(output) => output.to_token_stream(),
-            None => quote!(__::Result<(), __::Failure>),
-        };
+        let unknown = || quote!(__::Result<(), __::Failure>);
+        let output = self.handler.output.as_ref().map_or_else(unknown, ToTokens::to_token_stream);
         let (value, given) = (local("input"), local("call"));
         let fields = self.fields_of(&value);
         // What the future is not (such as `Send`) is told at the function's name.
@@ -160,18 +158,13 @@ impl<'a> Parts<'a> {
 
     /// The payload's type, and how it becomes JSON.
     fn input_and_codec(&self) -> (TokenStream, TokenStream) {
-        match self.handler.single_input() {
-            Some(input) => {
-                let ty = &input.ty;
-                // That the type is an input is asked for here only, so a type that is none is one error.
-                let codec = quote_spanned!(generated(ty.span())=> __::Derived);
-                (quote!(#ty), codec)
-            }
-            None => {
-                let types = &self.types;
-                (quote!((#(#types),*)), quote!(__::ByName<Self>))
-            }
-        }
+        let Some(Input { ty, .. }) = self.handler.single_input() else {
+            let types = &self.types;
+            return (quote!((#(#types),*)), quote!(__::ByName<Self>));
+        };
+        // That the type is an input is asked for here only, so a type that is none is one error.
+        let codec = quote_spanned!(generated(ty.span())=> __::Derived);
+        (quote!(#ty), codec)
     }
 
     /// What `request` makes its record of.

@@ -5,8 +5,8 @@ use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
 use syn::{
-    Attribute, FnArg, GenericArgument, Pat, PatType, PathArguments, ReturnType, Safety, Signature, Type,
-    Visibility,
+    Attribute, Error, FnArg, GenericArgument, Pat, PatType, PathArguments, ReturnType, Safety, Signature,
+    Type, Visibility,
 };
 
 use crate::errors::{Errors, with_help};
@@ -42,7 +42,7 @@ pub(crate) struct Input {
 impl Handler {
     /// The function's signature; `None` if there is nothing to generate from.
     pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Option<Self> {
-        let parse = |input: ParseStream| {
+        let parse = |input: ParseStream<'_>| {
             let attrs = input.call(Attribute::parse_outer)?;
             let vis: Visibility = input.parse()?;
             let signature = signature(input);
@@ -61,7 +61,7 @@ impl Handler {
     fn check(attrs: Vec<Attribute>, vis: Visibility, sig: &Signature, errors: &mut Errors) -> Option<Self> {
         let usable = check_qualifiers(sig, errors);
         let parameters: Option<Vec<Parameter>> =
-            sig.inputs.iter().map(|parameter| classify(parameter, errors)).collect();
+            sig.inputs.iter().map(|parameter| classify(parameter, is_generic(sig), errors)).collect();
         let handler = Self {
             vis,
             ident: sig.ident.clone(),
@@ -95,7 +95,7 @@ impl Handler {
         });
         if let Some(second) = contexts.skip(1).last() {
             let message = "an operation takes one `Context`";
-            errors.at(second.span(), with_help(message, "remove one of the two"));
+            errors.on(second, with_help(message, "remove one of the two"));
         }
         match self.inputs().count() {
             0 => {
@@ -124,7 +124,7 @@ impl Handler {
         for input in self.inputs().filter(|input| input.ident.is_none()) {
             let message = "this parameter has no name, and several parameters are stored by name";
             let help = "give it a name and take it apart in the body";
-            errors.at(input.ty.span(), with_help(message, help));
+            errors.on(&input.ty, with_help(message, help));
             named = false;
         }
         named
@@ -139,44 +139,51 @@ fn signature(input: ParseStream<'_>) -> syn::Result<Signature> {
         .take_while(|token| !matches!(token, TokenTree::Group(_)))
         .any(|token| matches!(token, TokenTree::Ident(ident) if ident == "fn"));
     if !is_fn {
-        return Err(input
-            .error(with_help("#[ratchet::operation] stands on a function", "put it on a free `async fn`")));
+        let text = with_help("#[ratchet::operation] stands on a function", "put it on a free `async fn`");
+        return Err(Error::new(input.span(), text));
     }
     input.parse()
 }
 
 /// What an operation's function cannot be. Gives whether the types of the signature can be used elsewhere.
 fn check_qualifiers(sig: &Signature, errors: &mut Errors) -> bool {
-    let mut refuse = |span: Span, message: &str, help: &str| errors.at(span, with_help(message, help));
+    let mut refuse = |tokens: &dyn ToTokens, message: &str, help: &str| {
+        errors.on(tokens.to_token_stream(), with_help(message, help));
+    };
     if let Some(token) = &sig.constness {
-        refuse(token.span(), "an operation is an `async fn`, which cannot be `const`", "remove `const`");
+        refuse(token, "an operation is an `async fn`, which cannot be `const`", "remove `const`");
     } else if sig.asyncness.is_none() {
-        refuse(sig.fn_token.span(), "an operation is an `async fn`", "write `async fn`");
+        refuse(&sig.fn_token, "an operation is an `async fn`", "write `async fn`");
     }
     if let Safety::Unsafe(token) = &sig.safety {
         let help = "remove `unsafe`, and keep the unsafe part inside with its reasons";
-        refuse(token.span(), "an operation is called by a worker, so it cannot be `unsafe`", help);
+        refuse(token, "an operation is called by a worker, so it cannot be `unsafe`", help);
     }
     if let Some(abi) = &sig.abi {
-        refuse(abi.span(), "an operation is called by a worker, so it has no foreign ABI", "remove `extern`");
+        refuse(abi, "an operation is called by a worker, so it has no foreign ABI", "remove `extern`");
     }
     if let Some(variadic) = &sig.variadic {
-        refuse(variadic.span(), "an operation has a fixed number of parameters", "remove `...`");
+        refuse(variadic, "an operation has a fixed number of parameters", "remove `...`");
     }
-    let generic = !sig.generics.params.is_empty() || sig.generics.where_clause.is_some();
-    if generic {
-        let span = if sig.generics.params.is_empty() {
-            sig.generics.where_clause.span()
-        } else {
-            sig.generics.params.span()
-        };
+    if is_generic(sig) {
+        let clause = &sig.generics.where_clause;
+        let params = &sig.generics.params;
+        let place: &dyn ToTokens = if params.is_empty() { clause } else { params };
         let help = "write one function for each type, and let them call a shared one";
-        refuse(span, "an operation cannot be generic: one name on record stands for one type of input", help);
+        refuse(
+            place,
+            "an operation cannot be generic: one name on record stands for one type of input",
+            help,
+        );
     }
-    !generic && sig.variadic.is_none()
+    !is_generic(sig) && sig.variadic.is_none()
 }
 
-fn classify(parameter: &FnArg, errors: &mut Errors) -> Option<Parameter> {
+fn is_generic(sig: &Signature) -> bool {
+    !sig.generics.params.is_empty() || sig.generics.where_clause.is_some()
+}
+
+fn classify(parameter: &FnArg, generic: bool, errors: &mut Errors) -> Option<Parameter> {
     let parameter = match parameter {
         FnArg::Typed(parameter) => parameter,
         FnArg::Receiver(receiver) => {
@@ -193,7 +200,10 @@ fn classify(parameter: &FnArg, errors: &mut Errors) -> Option<Parameter> {
         Some(Injected::State) => return Some(Parameter::State(ty.clone())),
         None => {}
     }
-    check_input_type(ty, errors)?;
+    // What a generic parameter borrows is no further mistake.
+    if !generic {
+        check_input_type(ty, errors)?;
+    }
     Some(Parameter::Input(Input { ident: binding(&parameter.pat), ty: ty.clone() }))
 }
 
@@ -202,7 +212,7 @@ fn check_attributes(parameter: &PatType, errors: &mut Errors) {
     if let Some(attr) = parameter.attrs.iter().find(conditional) {
         let message =
             "a parameter of an operation cannot depend on the configuration: records outlive the build";
-        errors.at(attr.span(), with_help(message, "take it always"));
+        errors.on(attr, with_help(message, "take it always"));
     }
 }
 
@@ -220,9 +230,10 @@ fn injected(ty: &Type) -> Option<Injected> {
             let last = path.path.segments.last()?;
             match (last.ident.to_string().as_str(), &last.arguments) {
                 ("Context", PathArguments::None) => Some(Injected::Context),
-                ("State", PathArguments::AngleBracketed(list)) => {
-                    let mut types = list.args.iter().filter(|arg| matches!(arg, GenericArgument::Type(_)));
-                    types.next().filter(|_| list.args.len() == 1).map(|_| Injected::State)
+                ("State", PathArguments::AngleBracketed(generics)) => {
+                    let mut types =
+                        generics.args.iter().filter(|arg| matches!(arg, GenericArgument::Type(_)));
+                    types.next().filter(|_| generics.args.len() == 1).map(|_| Injected::State)
                 }
                 _ => None,
             }
@@ -243,12 +254,12 @@ fn check_input_type(ty: &Type, errors: &mut Errors) -> Option<()> {
                 "str" => "String".to_owned(),
                 other => other.to_owned(),
             };
-            errors.at(ty.span(), with_help(message, format!("take `{owned}`")));
+            errors.on(ty, with_help(message, format!("take `{owned}`")));
             None
         }
         Type::ImplTrait(_) => {
             let message = "an operation cannot be generic: one name on record stands for one type of input";
-            errors.at(ty.span(), with_help(message, "name a type"));
+            errors.on(ty, with_help(message, "name a type"));
             None
         }
         _ => match lifetime(ty.to_token_stream()) {
@@ -264,11 +275,11 @@ fn check_input_type(ty: &Type, errors: &mut Errors) -> Option<()> {
 
 /// The first lifetime in a type that is not `'static`.
 fn lifetime(tokens: TokenStream) -> Option<Span> {
-    let mut quote = None;
+    let mut after_quote = false;
     for token in tokens {
-        match (&token, quote.take()) {
-            (TokenTree::Ident(ident), Some(_)) if ident != "static" => return Some(ident.span()),
-            (TokenTree::Punct(punct), _) if punct.as_char() == '\'' => quote = Some(()),
+        match (&token, std::mem::take(&mut after_quote)) {
+            (TokenTree::Ident(ident), true) if ident != "static" => return Some(ident.span()),
+            (TokenTree::Punct(punct), _) if punct.as_char() == '\'' => after_quote = true,
             (TokenTree::Group(group), _) => {
                 if let Some(span) = lifetime(group.stream()) {
                     return Some(span);
@@ -301,7 +312,7 @@ fn output(sig: &Signature, errors: &mut Errors) -> Option<Type> {
             let ty = ty.as_ref();
             if matches!(ty, Type::ImplTrait(_)) {
                 let message = "an operation returns a type with a name: its value is stored";
-                errors.at(ty.span(), with_help(message, "write `Result<T, ratchet::Failure>`"));
+                errors.on(ty, with_help(message, "write `Result<T, ratchet::Failure>`"));
                 return None;
             }
             if let Some(span) = lifetime(ty.to_token_stream()) {

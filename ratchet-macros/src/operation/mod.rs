@@ -20,7 +20,7 @@ pub(crate) use handler::{Handler, Input};
 pub(crate) use settings::reason;
 
 /// The function, unchanged, and what stands beside it. Whatever is wrong, the function is there.
-pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let args = Args::parse(args, &mut errors);
     let handler = Handler::parse(item.clone(), &mut errors);

@@ -8,7 +8,7 @@ use super::expand;
 
 /// What is generated beside the function, as a person would write it.
 fn beside(args: TokenStream, function: &TokenStream) -> String {
-    let whole = expand(args, function.clone()).to_string();
+    let whole = expand(args, function).to_string();
     let own = function.to_string();
     let beside = whole.strip_prefix(own.as_str()).expect("the function comes first and is unchanged");
     prettyplease::unparse(&syn::parse_str(beside).expect("items"))
@@ -87,4 +87,53 @@ fn a_broken_attribute() {
         ),
     );
     expect_file!["snapshots/broken.rs"].assert_eq(&text);
+}
+
+mod properties {
+    use proc_macro2::TokenStream;
+    use proptest::prelude::*;
+
+    use crate::operation::expand;
+    use crate::{input, key_part, registry};
+
+    /// Pieces of code that meet the macros, sound and broken.
+    fn code() -> impl Strategy<Value = String> {
+        let word = prop_oneof![
+            Just("name = \"a\", version = \"1\", ".to_owned()),
+            Just("key = \"x:<a.b>:<c>\"".to_owned()),
+            Just("allow(R001 = \"a long reason\")".to_owned()),
+            Just("async fn f(a: u64, mut b: &'a str, State(c): State<u8>) -> Result<(), F> {}".to_owned()),
+            Just("pub(crate) struct S { #[key] password: String }".to_owned()),
+            Just("#[ratchet(allow(R005 = \"x\"))] enum E { A, B(u8) }".to_owned()),
+            "[a-zA-Z_<>{}=,.:&'()\\[\\]#!;\"0-9 -]{0,12}",
+            "\\PC{0,6}",
+        ];
+        proptest::collection::vec(word, 0..6).prop_map(|words| words.join(" "))
+    }
+
+    fn tokens(text: &str) -> Option<TokenStream> {
+        text.parse().ok()
+    }
+
+    proptest! {
+        #[test]
+        fn no_tokens_make_a_macro_panic(args in code(), item in code()) {
+            let (args, item) = (tokens(&args).unwrap_or_default(), tokens(&item).unwrap_or_default());
+            let expanded = expand(args, &item).to_string();
+            prop_assert!(expanded.starts_with(&item.to_string()), "the item comes first, unchanged");
+            let _ = (input::expand(item.clone()), key_part::expand(item.clone()), registry::expand(item));
+        }
+
+        #[test]
+        fn no_template_makes_the_attribute_panic(template in "[a-c<>.:/{}_é ]{0,24}", single: bool) {
+            let args = quote::quote!(name = "a", version = "1", key = #template);
+            let item = if single {
+                quote::quote!(async fn f(input: Input) -> Result<(), Failure> {})
+            } else {
+                quote::quote!(async fn f(a: A, b: u64) -> Result<(), Failure> {})
+            };
+            let expanded = expand(args, &item).to_string();
+            prop_assert!(syn::parse_str::<syn::File>(&expanded).is_ok(), "{expanded}");
+        }
+    }
 }

@@ -1,0 +1,59 @@
+#[doc(hidden)]
+#[repr(C)]
+pub struct collect_invoice {
+    _never: ::core::convert::Infallible,
+}
+const _: () = {
+    use ::ratchet::__private as __;
+    impl collect_invoice {
+        pub const NAME: &'static __::str = "collect_invoice";
+        pub const VERSION: &'static __::str = "1";
+        pub const KEY_TEMPLATE: &'static __::str = "invoice:<invoice_id>:collect:v1";
+        pub fn enqueue(
+            client: &__::Client,
+            input: CollectInvoice,
+        ) -> __::Enqueue<'_, Self> {
+            __::Enqueue::new(client, Self::request(input))
+        }
+        pub fn request(input: CollectInvoice) -> __::Request<Self> {
+            __::Request::new(&input)
+        }
+        pub fn key(input: &CollectInvoice) -> __::Result<__::Key, __::KeyError> {
+            __::Render::default()
+                .literal("invoice:")
+                .part(__::part(|it: &CollectInvoice| &it.invoice_id), input)
+                .literal(":collect:v1")
+                .finish()
+        }
+        pub fn test_context(input: &CollectInvoice) -> __::Context {
+            __::test_context::<Self>(Self::key(input))
+        }
+    }
+    impl __::Operation for collect_invoice {
+        type Input = CollectInvoice;
+        type Return = Result<Receipt, Failure>;
+        type Codec = __::Derived;
+        const DECLARED: __::Declared = __::Declared::new(
+            Self::NAME,
+            Self::VERSION,
+            Self::KEY_TEMPLATE,
+            "invoice:<>:collect:v1",
+        );
+        fn spec() -> &'static __::Spec {
+            static SPEC: __::Spec = __::Spec::of::<collect_invoice>(__::Contract::NONE);
+            &SPEC
+        }
+        fn key(input: &Self::Input) -> __::Result<__::Key, __::KeyError> {
+            Self::key(&input)
+        }
+        fn call(
+            call: __::Call,
+            input: Self::Input,
+        ) -> impl __::Future<Output = Self::Return> + __::Send {
+            collect_invoice(__::context::<Context>(&call), input)
+        }
+    }
+    const _: () = __::require_distinguishing(
+        &[__::part(|it: &CollectInvoice| &it.invoice_id).distinguishes()],
+    );
+};
