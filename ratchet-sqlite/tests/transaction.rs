@@ -122,3 +122,28 @@ async fn a_bare_connection_is_a_transaction_of_its_own() {
     assert_eq!(all(&ledger).await.len(), 1);
     submit_new(&ledger, "b").await;
 }
+
+#[tokio::test]
+async fn a_submission_that_comes_first_waits_for_its_turn() {
+    let directory = tempfile::tempdir().unwrap();
+    let ledger = open(directory.path()).await;
+    let pool = users_pool(directory.path()).await;
+    let mut other = other_connection(directory.path()).await;
+    let writes = "BEGIN IMMEDIATE; INSERT INTO invoices VALUES ('theirs')";
+    sqlx::raw_sql(writes).execute(&mut other).await.unwrap();
+
+    let mut transaction = pool.begin().await.unwrap();
+    let patience = sqlx::query("PRAGMA busy_timeout = 5000");
+    patience.execute(&mut *transaction).await.unwrap();
+    let ours = submission("a");
+    // No signal tells that SQLite waits. If it is too slow to wait in time, the test passes for another reason.
+    let commits = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        sqlx::raw_sql("COMMIT").execute(&mut other).await
+    };
+    let (told, committed) = tokio::join!(submit_in(&mut transaction, &ours), commits);
+    committed.unwrap();
+    assert!(matches!(told, Ok(Submitted::New { .. })), "{told:?}");
+    transaction.commit().await.unwrap();
+    assert_eq!(all(&ledger).await.len(), 1);
+}

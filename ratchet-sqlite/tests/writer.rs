@@ -190,11 +190,8 @@ async fn a_claim_whose_caller_went_away_leaves_its_records_to_others() {
         assert!(waited.is_err(), "{waited:?}");
     }
     sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
-    let mut released = Vec::new();
-    while released.is_empty() {
-        released = claim(&ledger, 1).await;
-    }
-    assert_eq!(released[0].token, Token::new(2));
+    // The writer gives the lease back before it takes the next call.
+    assert_eq!(claim(&ledger, 1).await.len(), 1);
 }
 
 #[tokio::test]
