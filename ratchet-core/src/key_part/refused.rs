@@ -1,7 +1,7 @@
 //! Types that are often tried as a part of a key and are refused, each with its own words.
 //!
-//! Each implementation asks for something that holds for no type, so that the compiler prints the text of what is
-//! missing instead of the general one.
+//! Each implementation asks for something that does not hold, so that the compiler prints the text of what is missing
+//! instead of the general one. It holds for one other type, which the compiler then names as the one that it expected.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant, SystemTime};
@@ -10,37 +10,45 @@ use ratchet_key::{KeyError, PartWriter};
 
 use super::KeyPart;
 
-/// Nothing implements it.
+/// A key holds numbers that are whole.
 #[diagnostic::on_unimplemented(
     message = "R008: the float `{T}` cannot be part of a key: it prints differently in different languages and after arithmetic",
     label = "a float in a key",
     note = "use an integer, such as an amount in minor units, or the id of the record"
 )]
-pub trait FloatHasOneText<T> {}
+pub trait HoldsNumber<T> {}
 
-/// Nothing implements it.
+impl HoldsNumber<u64> for Key {}
+
+/// A key holds days.
 #[diagnostic::on_unimplemented(
     message = "R002: the clock type `{T}` cannot be part of a key: a time read during an attempt differs on the next one, so nothing would be deduplicated",
     label = "a point of time in a key",
     note = "use the id of the record, or a calendar date or period that belongs to the business (jiff::civil::Date)"
 )]
-pub trait ClockStandsStill<T> {}
+pub trait HoldsDay<T> {}
 
-/// Nothing implements it.
+impl HoldsDay<jiff::civil::Date> for Key {}
+
+/// A key holds values that are there.
 #[diagnostic::on_unimplemented(
     message = "R008: `Option` cannot be part of a key: what stands in for a missing value is guesswork, and gives one key to many records",
     label = "a value that may be missing in a key",
     note = "make the field required, or declare a second operation for the case without it"
 )]
-pub trait OptionIsPresent<T> {}
+pub trait HoldsValue<T> {}
 
-/// Nothing implements it.
+impl HoldsValue<String> for Key {}
+
+/// A key holds one item.
 #[diagnostic::on_unimplemented(
     message = "R008: a collection cannot be part of a key: its order and its separators are not part of the business action",
     label = "a collection in a key",
     note = "use the id of the record that owns the items, or enqueue one operation per item"
 )]
-pub trait CollectionIsOneValue<T: ?Sized> {}
+pub trait HoldsItem<T: ?Sized> {}
+
+impl HoldsItem<String> for Key {}
 
 /// What the bounds below speak about.
 #[derive(Debug)]
@@ -60,9 +68,9 @@ macro_rules! refused {
     )*};
 }
 
-refused!(FloatHasOneText: [] f32 [] f64);
-refused!(ClockStandsStill: [] SystemTime [] Instant [] Duration [] jiff::Timestamp [] jiff::ZonedDateTime [] jiff::civil::DateTime
+refused!(HoldsNumber: [] f32 [] f64);
+refused!(HoldsDay: [] SystemTime [] Instant [] Duration [] jiff::Timestamp [] jiff::ZonedDateTime [] jiff::civil::DateTime
     [] crate::Timestamp);
-refused!(OptionIsPresent: [T] Option<T>);
-refused!(CollectionIsOneValue: [T] Vec<T> [T] [T] [T, const N: usize] [T; N] [T] VecDeque<T> [T] BTreeSet<T>
+refused!(HoldsValue: [T] Option<T>);
+refused!(HoldsItem: [T] Vec<T> [T] [T] [T, const N: usize] [T; N] [T] VecDeque<T> [T] BTreeSet<T>
     [T, S] HashSet<T, S> [K, V] BTreeMap<K, V> [K, V, S] HashMap<K, V, S>);

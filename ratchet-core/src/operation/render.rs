@@ -35,6 +35,11 @@ pub struct Render {
 }
 
 impl Render {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
     /// Appends literal text of the template.
     pub fn literal(mut self, text: &'static str) -> Self {
         self.key.literal(text);

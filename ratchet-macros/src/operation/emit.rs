@@ -212,7 +212,7 @@ impl<'a> Parts<'a> {
                 quote!(.part(#part, #value))
             }
         });
-        quote!(__::Render::default() #(#steps)* .finish())
+        quote!(__::Render::new() #(#steps)* .finish())
     }
 
     /// A placeholder, as a value that knows its type.

@@ -1,14 +1,11 @@
 //! The signature of the function. Its body is never read.
 
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::ToTokens;
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
-use syn::{
-    Attribute, Error, FnArg, GenericArgument, Pat, PatType, PathArguments, ReturnType, Safety, Signature,
-    Type, Visibility,
-};
+use syn::{Attribute, Error, FnArg, GenericArgument, Pat, PathArguments, Signature, Type, Visibility};
 
+use super::check;
 use crate::errors::{Errors, with_help};
 use crate::names::unraw;
 
@@ -59,14 +56,14 @@ impl Handler {
     }
 
     fn check(attrs: Vec<Attribute>, vis: Visibility, sig: &Signature, errors: &mut Errors) -> Option<Self> {
-        let usable = check_qualifiers(sig, errors);
+        let usable = check::qualifiers(sig, errors);
         let parameters: Option<Vec<Parameter>> =
-            sig.inputs.iter().map(|parameter| classify(parameter, is_generic(sig), errors)).collect();
+            sig.inputs.iter().map(|parameter| classify(parameter, check::is_generic(sig), errors)).collect();
         let handler = Self {
             vis,
             ident: sig.ident.clone(),
             parameters: parameters?,
-            output: output(sig, errors),
+            output: check::output(sig, errors),
             deprecated: attrs.into_iter().find(|attr| attr.path().is_ident("deprecated")),
         };
         let counted = handler.check_count(sig, errors);
@@ -145,44 +142,6 @@ fn signature(input: ParseStream<'_>) -> syn::Result<Signature> {
     input.parse()
 }
 
-/// What an operation's function cannot be. Gives whether the types of the signature can be used elsewhere.
-fn check_qualifiers(sig: &Signature, errors: &mut Errors) -> bool {
-    let mut refuse = |tokens: &dyn ToTokens, message: &str, help: &str| {
-        errors.on(tokens.to_token_stream(), with_help(message, help));
-    };
-    if let Some(token) = &sig.constness {
-        refuse(token, "an operation is an `async fn`, which cannot be `const`", "remove `const`");
-    } else if sig.asyncness.is_none() {
-        refuse(&sig.fn_token, "an operation is an `async fn`", "write `async fn`");
-    }
-    if let Safety::Unsafe(token) = &sig.safety {
-        let help = "remove `unsafe`, and keep the unsafe part inside with its reasons";
-        refuse(token, "an operation is called by a worker, so it cannot be `unsafe`", help);
-    }
-    if let Some(abi) = &sig.abi {
-        refuse(abi, "an operation is called by a worker, so it has no foreign ABI", "remove `extern`");
-    }
-    if let Some(variadic) = &sig.variadic {
-        refuse(variadic, "an operation has a fixed number of parameters", "remove `...`");
-    }
-    if is_generic(sig) {
-        let clause = &sig.generics.where_clause;
-        let params = &sig.generics.params;
-        let place: &dyn ToTokens = if params.is_empty() { clause } else { params };
-        let help = "write one function for each type, and let them call a shared one";
-        refuse(
-            place,
-            "an operation cannot be generic: one name on record stands for one type of input",
-            help,
-        );
-    }
-    !is_generic(sig) && sig.variadic.is_none()
-}
-
-fn is_generic(sig: &Signature) -> bool {
-    !sig.generics.params.is_empty() || sig.generics.where_clause.is_some()
-}
-
 fn classify(parameter: &FnArg, generic: bool, errors: &mut Errors) -> Option<Parameter> {
     let parameter = match parameter {
         FnArg::Typed(parameter) => parameter,
@@ -193,7 +152,7 @@ fn classify(parameter: &FnArg, generic: bool, errors: &mut Errors) -> Option<Par
             return None;
         }
     };
-    check_attributes(parameter, errors);
+    check::attributes(parameter, errors);
     let ty = parameter.ty.as_ref();
     match injected(ty) {
         Some(Injected::Context) => return Some(Parameter::Context(ty.clone())),
@@ -202,18 +161,9 @@ fn classify(parameter: &FnArg, generic: bool, errors: &mut Errors) -> Option<Par
     }
     // What a generic parameter borrows is no further mistake.
     if !generic {
-        check_input_type(ty, errors)?;
+        check::input_type(ty, errors)?;
     }
     Some(Parameter::Input(Input { ident: binding(&parameter.pat), ty: ty.clone() }))
-}
-
-fn check_attributes(parameter: &PatType, errors: &mut Errors) {
-    let conditional = |attr: &&Attribute| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr");
-    if let Some(attr) = parameter.attrs.iter().find(conditional) {
-        let message =
-            "a parameter of an operation cannot depend on the configuration: records outlive the build";
-        errors.on(attr, with_help(message, "take it always"));
-    }
 }
 
 enum Injected {
@@ -242,86 +192,12 @@ fn injected(ty: &Type) -> Option<Injected> {
     }
 }
 
-/// Inputs are stored and come back later, so they borrow nothing, and their types can be written elsewhere.
-fn check_input_type(ty: &Type, errors: &mut Errors) -> Option<()> {
-    match ty {
-        Type::Group(group) => check_input_type(&group.elem, errors),
-        Type::Paren(paren) => check_input_type(&paren.elem, errors),
-        Type::Reference(reference) => {
-            let message =
-                "an operation takes its input by value: it is stored, and read back for every attempt";
-            let owned = match reference.elem.to_token_stream().to_string().as_str() {
-                "str" => "String".to_owned(),
-                other => other.to_owned(),
-            };
-            errors.on(ty, with_help(message, format!("take `{owned}`")));
-            None
-        }
-        Type::ImplTrait(_) => {
-            let message = "an operation cannot be generic: one name on record stands for one type of input";
-            errors.on(ty, with_help(message, "name a type"));
-            None
-        }
-        _ => match lifetime(ty.to_token_stream()) {
-            Some(span) => {
-                let message = "an input borrows nothing: it is stored, and read back for every attempt";
-                errors.at(span, with_help(message, "use a type that owns its data"));
-                None
-            }
-            None => Some(()),
-        },
-    }
-}
-
-/// The first lifetime in a type that is not `'static`.
-fn lifetime(tokens: TokenStream) -> Option<Span> {
-    let mut after_quote = false;
-    for token in tokens {
-        match (&token, std::mem::take(&mut after_quote)) {
-            (TokenTree::Ident(ident), true) if ident != "static" => return Some(ident.span()),
-            (TokenTree::Punct(punct), _) if punct.as_char() == '\'' => after_quote = true,
-            (TokenTree::Group(group), _) => {
-                if let Some(span) = lifetime(group.stream()) {
-                    return Some(span);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
 /// The name that a pattern binds as a whole.
 fn binding(pat: &Pat) -> Option<Ident> {
     match pat {
         Pat::Ident(pat) if pat.subpat.is_none() && pat.by_ref.is_none() => Some(pat.ident.clone()),
         Pat::Paren(paren) => binding(&paren.pat),
         _ => None,
-    }
-}
-
-fn output(sig: &Signature, errors: &mut Errors) -> Option<Type> {
-    match &sig.output {
-        ReturnType::Default => {
-            let message = "an operation returns a `Result`, which says what is known about its effect";
-            let help = "add `-> Result<(), ratchet::Failure>`";
-            errors.at(sig.ident.span(), with_help(message, help));
-            None
-        }
-        ReturnType::Type(_, ty) => {
-            let ty = ty.as_ref();
-            if matches!(ty, Type::ImplTrait(_)) {
-                let message = "an operation returns a type with a name: its value is stored";
-                errors.on(ty, with_help(message, "write `Result<T, ratchet::Failure>`"));
-                return None;
-            }
-            if let Some(span) = lifetime(ty.to_token_stream()) {
-                let message = "what an operation returns borrows nothing: it is stored";
-                errors.at(span, with_help(message, "use a type that owns its data"));
-                return None;
-            }
-            Some(ty.clone())
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `#[operation]`: reads arguments and function, judges the key, emits.
 
 mod args;
+mod check;
 mod emit;
 mod fallback;
 mod handler;

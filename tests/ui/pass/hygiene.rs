@@ -58,9 +58,9 @@ pub mod operations {
         client: u64,
         it: u64,
         key: u64,
-        state: ::ratchet::State<u8>,
+        state: ::ratchet::State<u64>,
     ) -> super::Answer<u64> {
-        ::core::result::Result::Ok(call + input + client + it + key + ::core::convert::From::from(*state))
+        ::core::result::Result::Ok(call + input + client + it + key + *state)
     }
 
     #[::ratchet::operation(name = "private", version = "1", key = "c:<id>")]

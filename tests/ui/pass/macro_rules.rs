@@ -29,7 +29,14 @@ struct Owner {
 }
 
 declare!(#[cfg(all())] pub(crate) first, "first", "first:<owner.id>:<id>", Order, { Ok(1) });
-declare!(#[cfg(any())] first, "first", "first:<id>", Order, { Ok(1) });
+declare!(
+    #[cfg(any())]
+    first,
+    "first",
+    "first:<id>",
+    Order,
+    { Ok(1) }
+);
 declare!(two second, u64, ("second:<a>:<b>"));
 
 #[cfg_attr(all(), ratchet::operation(name = "third", version = "1", key = "third:<id>"))]

@@ -21,7 +21,7 @@ const _: () = {
             __::Request::new(&input)
         }
         pub(crate) fn key(input: &CollectInvoice) -> __::Result<__::Key, __::KeyError> {
-            __::Render::default()
+            __::Render::new()
                 .literal("invoice:")
                 .part(__::part(|it: &CollectInvoice| &it.customer.id), input)
                 .literal("/")

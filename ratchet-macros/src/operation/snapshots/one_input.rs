@@ -19,7 +19,7 @@ const _: () = {
             __::Request::new(&input)
         }
         pub fn key(input: &CollectInvoice) -> __::Result<__::Key, __::KeyError> {
-            __::Render::default()
+            __::Render::new()
                 .literal("invoice:")
                 .part(__::part(|it: &CollectInvoice| &it.invoice_id), input)
                 .literal(":collect:v1")

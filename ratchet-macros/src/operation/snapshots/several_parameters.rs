@@ -29,7 +29,7 @@ const _: () = {
             r#type: &Kind,
             amount: &u64,
         ) -> __::Result<__::Key, __::KeyError> {
-            __::Render::default()
+            __::Render::new()
                 .literal("charge:")
                 .part(__::part(|it: &InvoiceId| it), invoice_id)
                 .literal(":")

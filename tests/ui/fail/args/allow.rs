@@ -3,7 +3,12 @@
 
 use ratchet::Failure;
 
-#[ratchet::operation(name = "a", version = "1", key = "x:<a>", allow(R002 = "the slot is stored on the booking"))]
+#[ratchet::operation(
+    name = "a",
+    version = "1",
+    key = "x:<a>",
+    allow(R002 = "the slot is stored on the booking")
+)]
 async fn unused(a: u64, b: u64) -> Result<(), Failure> {
     Ok(())
 }

@@ -18,8 +18,14 @@ async fn optional(a: u64, b: u64) -> Result<(), Failure> {
 }
 
 #[ratchet::operation(
-    name = "a", version = "1", key = "x:<a>",
-    on_unknown = "park", retry = 3, destination = "stripe", timeout = "0s", retention = "1h30m"
+    name = "a",
+    version = "1",
+    key = "x:<a>",
+    on_unknown = "park",
+    retry = 3,
+    destination = "stripe",
+    timeout = "0s",
+    retention = "1h30m"
 )]
 async fn of_another_kind(a: u64, b: u64) -> Result<(), Failure> {
     Ok(())

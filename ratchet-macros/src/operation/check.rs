@@ -1,0 +1,128 @@
+//! What the signature of an operation cannot be.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{Attribute, PatType, ReturnType, Safety, Signature, Type};
+
+use crate::errors::{Errors, with_help};
+
+/// What an operation's function cannot be. Gives whether the types of the signature can be used elsewhere.
+pub(super) fn qualifiers(sig: &Signature, errors: &mut Errors) -> bool {
+    let mut refuse = |tokens: &dyn ToTokens, message: &str, help: &str| {
+        errors.on(tokens.to_token_stream(), with_help(message, help));
+    };
+    if let Some(token) = &sig.constness {
+        refuse(token, "an operation is an `async fn`, which cannot be `const`", "remove `const`");
+    } else if sig.asyncness.is_none() {
+        refuse(&sig.fn_token, "an operation is an `async fn`", "write `async fn`");
+    }
+    if let Safety::Unsafe(token) = &sig.safety {
+        let help = "remove `unsafe`, and keep the unsafe part inside with its reasons";
+        refuse(token, "an operation is called by a worker, so it cannot be `unsafe`", help);
+    }
+    if let Some(abi) = &sig.abi {
+        refuse(abi, "an operation is called by a worker, so it has no foreign ABI", "remove `extern`");
+    }
+    if let Some(variadic) = &sig.variadic {
+        refuse(variadic, "an operation has a fixed number of parameters", "remove `...`");
+    }
+    if is_generic(sig) {
+        let clause = &sig.generics.where_clause;
+        let params = &sig.generics.params;
+        let place: &dyn ToTokens = if params.is_empty() { clause } else { params };
+        let help = "write one function for each type, and let them call a shared one";
+        refuse(
+            place,
+            "an operation cannot be generic: one name on record stands for one type of input",
+            help,
+        );
+    }
+    !is_generic(sig) && sig.variadic.is_none()
+}
+
+pub(super) fn is_generic(sig: &Signature) -> bool {
+    !sig.generics.params.is_empty() || sig.generics.where_clause.is_some()
+}
+
+pub(super) fn attributes(parameter: &PatType, errors: &mut Errors) {
+    let conditional = |attr: &&Attribute| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr");
+    if let Some(attr) = parameter.attrs.iter().find(conditional) {
+        let message =
+            "a parameter of an operation cannot depend on the configuration: records outlive the build";
+        errors.on(attr, with_help(message, "take it always"));
+    }
+}
+
+/// Inputs are stored and come back later, so they borrow nothing, and their types can be written elsewhere.
+pub(super) fn input_type(ty: &Type, errors: &mut Errors) -> Option<()> {
+    match ty {
+        Type::Group(group) => input_type(&group.elem, errors),
+        Type::Paren(paren) => input_type(&paren.elem, errors),
+        Type::Reference(reference) => {
+            let message =
+                "an operation takes its input by value: it is stored, and read back for every attempt";
+            let owned = match reference.elem.to_token_stream().to_string().as_str() {
+                "str" => "String".to_owned(),
+                other => other.to_owned(),
+            };
+            errors.on(ty, with_help(message, format!("take `{owned}`")));
+            None
+        }
+        Type::ImplTrait(_) => {
+            let message = "an operation cannot be generic: one name on record stands for one type of input";
+            errors.on(ty, with_help(message, "name a type"));
+            None
+        }
+        _ => match lifetime(ty.to_token_stream()) {
+            Some(span) => {
+                let message = "an input borrows nothing: it is stored, and read back for every attempt";
+                errors.at(span, with_help(message, "use a type that owns its data"));
+                None
+            }
+            None => Some(()),
+        },
+    }
+}
+
+/// The first lifetime in a type that is not `'static`.
+fn lifetime(tokens: TokenStream) -> Option<Span> {
+    let mut after_quote = false;
+    for token in tokens {
+        match (&token, std::mem::take(&mut after_quote)) {
+            (TokenTree::Ident(ident), true) if ident != "static" => return Some(ident.span()),
+            (TokenTree::Punct(punct), _) if punct.as_char() == '\'' => after_quote = true,
+            (TokenTree::Group(group), _) => {
+                if let Some(span) = lifetime(group.stream()) {
+                    return Some(span);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+pub(super) fn output(sig: &Signature, errors: &mut Errors) -> Option<Type> {
+    match &sig.output {
+        ReturnType::Default => {
+            let message = "an operation returns a `Result`, which says what is known about its effect";
+            let help = "add `-> Result<(), ratchet::Failure>`";
+            errors.at(sig.ident.span(), with_help(message, help));
+            None
+        }
+        ReturnType::Type(_, ty) => {
+            let ty = ty.as_ref();
+            if matches!(ty, Type::ImplTrait(_)) {
+                let message = "an operation returns a type with a name: its value is stored";
+                errors.on(ty, with_help(message, "write `Result<T, ratchet::Failure>`"));
+                return None;
+            }
+            if let Some(span) = lifetime(ty.to_token_stream()) {
+                let message = "what an operation returns borrows nothing: it is stored";
+                errors.at(span, with_help(message, "use a type that owns its data"));
+                return None;
+            }
+            Some(ty.clone())
+        }
+    }
+}
