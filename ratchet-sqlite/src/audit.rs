@@ -5,8 +5,8 @@ use ratchet_core::{AuditEntry, RecordId};
 use sqlx::SqliteConnection;
 use sqlx::sqlite::SqliteRow;
 
+use crate::columns::Columns;
 use crate::error::{Fault, While as _};
-use crate::row::Columns;
 
 pub(crate) async fn write(
     connection: &mut SqliteConnection,

@@ -9,10 +9,11 @@ use ratchet_core::{Record, Timestamp};
 use serde::Serialize;
 use sqlx::SqliteConnection;
 
+use crate::columns::Columns;
 use crate::desk::Desk;
 use crate::error::{Fault, While as _};
 use crate::options::Sources;
-use crate::row::{Columns, rows_as_json};
+use crate::row::rows_as_json;
 
 /// One operation, version and priority: a contiguous part of the index of pending records.
 struct Shelf {

@@ -11,6 +11,7 @@ mod apply;
 mod audit;
 mod batch;
 mod claim;
+mod columns;
 mod desk;
 mod error;
 mod ledger;

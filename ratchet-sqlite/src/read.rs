@@ -9,8 +9,9 @@ use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteRow;
 
 use crate::claim::{served_as_json, tables_of_shelves};
+use crate::columns::Columns;
 use crate::error::{Fault, While as _};
-use crate::row::{Columns, read, read_stored, record_columns, tombstone_columns};
+use crate::row::{read, read_stored, record_columns, tombstone_columns};
 
 pub(crate) async fn find(readers: &SqlitePool, id: &RecordId) -> Result<Option<Stored>, Fault> {
     const STORED: &str = concat!(
