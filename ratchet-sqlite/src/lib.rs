@@ -13,6 +13,7 @@ mod batch;
 mod claim;
 mod columns;
 mod desk;
+mod enqueue;
 mod error;
 mod ledger;
 mod maintenance;
@@ -27,6 +28,7 @@ mod templates;
 mod write;
 mod writer;
 
+pub use enqueue::enqueue_in;
 pub use ledger::SqliteLedger;
 pub use options::SqliteOptions;
 pub use schema::migrate;
