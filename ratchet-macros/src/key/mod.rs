@@ -5,7 +5,7 @@ mod judge;
 mod matching;
 
 use proc_macro2::{Ident, Span};
-use ratchet_key::{Code, Finding, Segment, Template};
+use ratchet_key::{Code, Finding, Segment, Template, inspect};
 use syn::LitStr;
 
 use crate::errors::Errors;
@@ -63,6 +63,18 @@ pub(crate) fn read(args: &Args, handler: &Handler, errors: &mut Errors) -> Optio
     allow.report_unused(report.errors);
     let (pieces, shape) = key.filter(|_| sound)?;
     Some(Key { pieces, shape, distinction, span: literal.span() })
+}
+
+/// Reports what the template alone gives away, where there is no signature to match it with.
+pub(crate) fn read_alone(args: &Args, errors: &mut Errors) {
+    let Some(literal) = args.key.as_ref() else { return };
+    let text = literal.value();
+    let mut allow = args.allow.clone();
+    let findings = Template::parse(&text).map_or_else(|findings| findings, |template| inspect(&template));
+    let mut report = Report { literal, text: &text, errors, failed: false };
+    for finding in findings.iter().filter(|finding| allow.take(finding.code).is_none()) {
+        report.finding(finding);
+    }
 }
 
 /// A template that does not parse; one without placeholders is a key if that is allowed.

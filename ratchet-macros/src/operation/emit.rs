@@ -138,7 +138,7 @@ impl<'a> Parts<'a> {
         };
         quote! {
             impl __::Operation for #ident {
-                type Input = #input;
+                #input
                 type Return = #output;
                 type Codec = #codec;
                 const DECLARED: __::Declared = __::Declared::new(Self::NAME, Self::VERSION, Self::KEY_TEMPLATE, #shape);
@@ -147,7 +147,7 @@ impl<'a> Parts<'a> {
                     &SPEC
                 }
                 fn key(#value: &Self::Input) -> __::Result<__::Key, __::KeyError> {
-                    Self::key(#(&#fields),*)
+                    Self::key(#(#fields),*)
                 }
                 fn call(#given: __::Call, #value: Self::Input) -> #future {
                     #call
@@ -156,15 +156,15 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The payload's type, and how it becomes JSON.
+    /// The declaration of the payload's type, and how it becomes JSON.
     fn input_and_codec(&self) -> (TokenStream, TokenStream) {
         let Some(Input { ty, .. }) = self.handler.single_input() else {
             let types = &self.types;
-            return (quote!((#(#types),*)), quote!(__::ByName<Self>));
+            return (quote!(type Input = (#(#types),*);), quote!(__::ByName<Self>));
         };
         // That the type is an input is asked for here only, so a type that is none is one error.
         let codec = quote_spanned!(generated(ty.span())=> __::Derived);
-        (quote!(#ty), codec)
+        (quote_spanned!(generated(ty.span())=> type Input = #ty;), codec)
     }
 
     /// What `request` makes its record of.
@@ -173,12 +173,12 @@ impl<'a> Parts<'a> {
         if self.handler.single_input().is_some() { quote!(#(#names)*) } else { quote!((#(#names),*)) }
     }
 
-    /// The inputs within the payload.
+    /// References to the inputs within a reference to the payload.
     fn fields_of(&self, value: &Ident) -> Vec<TokenStream> {
         if self.handler.single_input().is_some() {
             return vec![quote!(#value)];
         }
-        (0..self.names.len()).map(syn::Index::from).map(|at| quote!(#value.#at)).collect()
+        (0..self.names.len()).map(syn::Index::from).map(|at| quote!(&#value.#at)).collect()
     }
 
     /// How several parameters are named in the payload.

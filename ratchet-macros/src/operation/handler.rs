@@ -42,16 +42,18 @@ impl Handler {
         let parse = |input: ParseStream<'_>| {
             let attrs = input.call(Attribute::parse_outer)?;
             let vis: Visibility = input.parse()?;
-            let signature = signature(input);
+            let signature = signature(input)?;
             input.parse::<TokenStream>()?;
-            Ok((attrs, vis, signature?))
+            Ok((attrs, vis, signature))
         };
         match parse.parse2(item) {
             Err(error) => {
                 errors.push(error);
                 None
             }
-            Ok((attrs, vis, signature)) => Self::check(attrs, vis, &signature, errors),
+            // The compiler has reported it: it reads an item before it hands it to an attribute.
+            Ok((_, _, None)) => None,
+            Ok((attrs, vis, Some(signature))) => Self::check(attrs, vis, &signature, errors),
         }
     }
 
@@ -128,7 +130,8 @@ impl Handler {
     }
 }
 
-fn signature(input: ParseStream<'_>) -> syn::Result<Signature> {
+/// The signature; `None` if it is that of a function and cannot be read.
+fn signature(input: ParseStream<'_>) -> syn::Result<Option<Signature>> {
     let rest: TokenStream = input.fork().parse()?;
     // Qualifiers stand before `fn`, and no other item begins with them and a `fn`.
     let is_fn = rest
@@ -139,7 +142,7 @@ fn signature(input: ParseStream<'_>) -> syn::Result<Signature> {
         let text = with_help("#[ratchet::operation] stands on a function", "put it on a free `async fn`");
         return Err(Error::new(input.span(), text));
     }
-    input.parse()
+    Ok(input.parse().ok())
 }
 
 fn classify(parameter: &FnArg, generic: bool, errors: &mut Errors) -> Option<Parameter> {

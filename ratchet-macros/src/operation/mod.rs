@@ -26,6 +26,9 @@ pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
     let args = Args::parse(args, &mut errors);
     let handler = Handler::parse(item.clone(), &mut errors);
     let beside = handler.map(|handler| beside(&args, &handler, &mut errors));
+    if beside.is_none() {
+        key::read_alone(&args, &mut errors);
+    }
     let report = errors.report();
     quote!(#item #beside #report)
 }

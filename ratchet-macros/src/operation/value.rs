@@ -122,7 +122,7 @@ fn millis(text: &str) -> Result<u64, &'static str> {
     let digits = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     if number.is_empty() {
-        return Err("it begins with a whole number");
+        return Err("it does not begin with a whole number");
     }
     let factor: u64 = match unit {
         "ms" => 1,

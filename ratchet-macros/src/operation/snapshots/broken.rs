@@ -37,7 +37,7 @@ const _: () = {
             &SPEC
         }
         fn key(input: &Self::Input) -> __::Result<__::Key, __::KeyError> {
-            Self::key(&input)
+            Self::key(input)
         }
         fn call(
             call: __::Call,
@@ -51,7 +51,7 @@ const _: () = {
     "R015: `versoin` is no argument of an operation\nhelp: did you mean `version`? There are `name`, `version`, `key`, `destination`, `on_unknown`, `retry`, `timeout`, `retention`, `priority`, `new_identity`, `allow` and `crate`",
 )
 ::core::compile_error!(
-    "R015: `soon` is no duration: it begins with a whole number\nhelp: write a number and a unit, such as `timeout = \"30s\"`",
+    "R015: `soon` is no duration: it does not begin with a whole number\nhelp: write a number and a unit, such as `timeout = \"30s\"`",
 )
 ::core::compile_error!(
     "R001: `attempt` in the key counts attempts, so every retry would carry another key and nothing would be deduplicated\n\n    invoice:<attempt>\n            ^^^^^^^^^\nhelp: remove `<attempt>`; the handler can read the attempt from `ctx.attempt()`",

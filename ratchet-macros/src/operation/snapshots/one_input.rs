@@ -44,7 +44,7 @@ const _: () = {
             &SPEC
         }
         fn key(input: &Self::Input) -> __::Result<__::Key, __::KeyError> {
-            Self::key(&input)
+            Self::key(input)
         }
         fn call(
             call: __::Call,

@@ -69,7 +69,7 @@ async fn borrowing(id: u64, text: Cow<'_, str>) -> Result<(), Failure> {
     Ok(())
 }
 
-#[ratchet::operation(name = "a", version = "1", key = "x:<id>")]
+#[ratchet::operation(name = "a", version = "1", key = "x:<id>:<attempt>")]
 async fn no_parameters() -> Result<(), Failure> {
     Ok(())
 }
