@@ -1,6 +1,7 @@
 //! The ledger itself: hands writes to the writer and reads to the readers.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Refusal, Stored};
@@ -46,6 +47,7 @@ pub struct SqliteLedger {
     busy_timeout: Duration,
     sources: Sources,
     wakeups: Arc<watch::Sender<u64>>,
+    commits: Arc<AtomicU64>,
 }
 
 impl SqliteLedger {
@@ -62,15 +64,24 @@ impl SqliteLedger {
         self.wakeups.send_modify(|count| *count += 1);
     }
 
+    /// How many transactions the writer has committed since the ledger was opened. Calls that come together share one,
+    /// so this is what the disk was asked for, and not how many calls there were.
+    #[must_use]
+    pub fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn start(opened: Opened) -> Arc<Self> {
         let (sender, receiver) = mpsc::channel(WAITING_CALLS);
         let wakeups = Arc::new(watch::Sender::new(0));
+        let commits = Arc::new(AtomicU64::new(0));
         let writer = Writer {
             connection: Some(opened.writer),
             reopen: opened.reopen,
             busy_timeout: opened.busy_timeout,
             sources: opened.sources.clone(),
             wakeups: Arc::clone(&wakeups),
+            commits: Arc::clone(&commits),
         };
         tokio::spawn(writer.run(receiver));
         Arc::new(Self {
@@ -79,6 +90,7 @@ impl SqliteLedger {
             busy_timeout: opened.busy_timeout,
             sources: opened.sources,
             wakeups,
+            commits,
         })
     }
 

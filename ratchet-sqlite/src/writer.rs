@@ -4,6 +4,7 @@
 //! commit was under way, does it in one transaction, and answers each caller after the commit.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Command, Refusal};
@@ -49,6 +50,7 @@ pub(crate) struct Writer {
     pub(crate) busy_timeout: Duration,
     pub(crate) sources: Sources,
     pub(crate) wakeups: Arc<watch::Sender<u64>>,
+    pub(crate) commits: Arc<AtomicU64>,
 }
 
 impl Writer {
@@ -91,8 +93,9 @@ impl Writer {
             empty => empty.insert(self.reopen.connect().await.while_trying("open the database")?),
         };
         let answers = write(connection, batch, &self.sources).await;
-        if answers.is_err() {
-            self.disconnect().await;
+        match &answers {
+            Ok(_) => drop(self.commits.fetch_add(1, Ordering::Relaxed)),
+            Err(_) => self.disconnect().await,
         }
         answers
     }
