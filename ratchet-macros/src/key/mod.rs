@@ -50,7 +50,9 @@ pub(crate) fn read(args: &Args, handler: &Handler, errors: &mut Errors) -> Optio
     let text = literal.value();
     let mut allow = args.allow.clone();
     let mut report = Report { literal, text: &text, errors, failed: false };
-    let key = match Template::parse(&text) {
+    let template = Template::parse(&text);
+    let judged = template.is_ok();
+    let key = match template {
         Ok(template) => {
             judge::judge(&template, handler, &mut allow, &mut report);
             let pieces = matching::pieces(&template, handler, literal, &mut report);
@@ -60,7 +62,10 @@ pub(crate) fn read(args: &Args, handler: &Handler, errors: &mut Errors) -> Optio
     };
     let distinction = allow.take(Code::R006).map_or(Distinction::Required, |()| Distinction::Waived);
     let sound = !report.failed;
-    allow.report_unused(report.errors);
+    if judged {
+        // Of a template outside the grammar it is not known what there would be to allow.
+        allow.report_unused(report.errors);
+    }
     let (pieces, shape) = key.filter(|_| sound)?;
     Some(Key { pieces, shape, distinction, span: literal.span() })
 }
