@@ -1,7 +1,8 @@
-//! The SQLite ledger against a bare sqlx loop with the same durability and the same number of commits.
+//! The `SQLite` ledger against a bare sqlx loop with the same durability and the same number of commits.
 //!
 //! The bare side holds rows of the same shape and knows neither versions nor contracts nor attempts nor a decision: it is
 //! what the work costs at the least when it is written by hand, one statement per row.
+#![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
 mod ratio;
 

@@ -1,5 +1,6 @@
 //! What reaches a log: names and digests, and neither keys nor inputs nor results nor what a handler said.
 #![cfg(feature = "testing")]
+#![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
 #[path = "worker/support.rs"]
 #[allow(dead_code, reason = "shared with the worker's tests")]

@@ -1,5 +1,6 @@
 //! What the `metrics` facade is told.
 #![cfg(all(feature = "metrics", feature = "testing"))]
+#![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
 #[path = "worker/support.rs"]
 #[allow(dead_code, reason = "shared with the worker's tests")]

@@ -1,5 +1,6 @@
 //! The face on a real file: transactions of the caller's, several programs on one file, nothing lost on the way.
 #![cfg(feature = "sqlite")]
+#![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
 use std::time::Duration;
 
@@ -68,9 +69,9 @@ async fn a_worker_of_another_program_finds_what_was_enqueued() {
     let other = Ratchet::open(&shop.url).await.unwrap();
     let worker =
         other.worker(ratchet::registry![ship]).poll_interval(Duration::from_millis(10)).build().unwrap();
-    let (stop, stopped) = oneshot::channel::<()>();
+    let (end, ended) = oneshot::channel::<()>();
     let working = tokio::spawn(worker.run(async {
-        let _ = stopped.await;
+        let _ = ended.await;
     }));
     let Enqueued::New { .. } = ship::enqueue(&shop.ratchet, Order { id: 3 }).await.unwrap() else {
         panic!("expected a new record")
@@ -86,7 +87,7 @@ async fn a_worker_of_another_program_finds_what_was_enqueued() {
         }
     });
     assert_eq!(result.await.unwrap(), 3);
-    stop.send(()).unwrap();
+    end.send(()).unwrap();
     working.await.unwrap().unwrap();
 }
 

@@ -12,6 +12,12 @@ pub(crate) fn time(work: impl FnOnce()) -> Duration {
     started.elapsed()
 }
 
+/// Whether this measurement was asked for: `cargo bench --bench NAME -- WORDS` takes those whose names contain the words.
+pub(crate) fn wanted(name: &str) -> bool {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    name.contains(&words.join(" "))
+}
+
 /// Lets both sides take turns and prints what one unit of work costs each, and the ratio.
 pub(crate) fn compare(
     name: &str,
@@ -19,6 +25,9 @@ pub(crate) fn compare(
     mut ours: impl FnMut() -> Duration,
     mut plain: impl FnMut() -> Duration,
 ) {
+    if !wanted(name) {
+        return;
+    }
     let mut rounds: Vec<(Duration, Duration)> = (0..ROUNDS).map(|_| (ours(), plain())).collect();
     let median = |rounds: &mut Vec<(Duration, Duration)>, of: fn(&(Duration, Duration)) -> Duration| {
         rounds.sort_by_key(of);

@@ -76,22 +76,19 @@ async fn book(
         .bind(key)
         .fetch_optional(&mut *tx)
         .await?;
-    let booked = match known {
-        Some(row) => {
-            let same = row.get::<String, _>(1) == invoice.invoice_id && row.get::<i64, _>(2) == amount;
-            same.then(|| (StatusCode::OK, row.get(0)))
-        }
-        None => {
-            let inserted = sqlx::query(
-                "INSERT INTO charges (invoice_id, amount_cents, idempotency_key) VALUES (?1, ?2, ?3)",
-            )
-            .bind(&invoice.invoice_id)
-            .bind(amount)
-            .bind(key)
-            .execute(&mut *tx)
-            .await?;
-            Some((StatusCode::CREATED, inserted.last_insert_rowid()))
-        }
+    let booked = if let Some(row) = known {
+        let same = row.get::<String, _>(1) == invoice.invoice_id && row.get::<i64, _>(2) == amount;
+        same.then(|| (StatusCode::OK, row.get(0)))
+    } else {
+        let inserted = sqlx::query(
+            "INSERT INTO charges (invoice_id, amount_cents, idempotency_key) VALUES (?1, ?2, ?3)",
+        )
+        .bind(&invoice.invoice_id)
+        .bind(amount)
+        .bind(key)
+        .execute(&mut *tx)
+        .await?;
+        Some((StatusCode::CREATED, inserted.last_insert_rowid()))
     };
     tx.commit().await?;
     Ok(booked)

@@ -5,7 +5,7 @@ use ratchet::{CauseKind, Context, Failure, Input, OutcomeKind};
 use serde::{Deserialize, Serialize};
 
 use crate::answers::context;
-use crate::scripted::{Destination, answer};
+use crate::scripted::Destination;
 
 #[derive(Debug, Clone, Serialize, Deserialize, Input)]
 struct Ping {

@@ -1,5 +1,6 @@
 //! What the HTTP client makes of everything that a destination can do, against a real socket.
 #![cfg(all(feature = "http", feature = "testing"))]
+#![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
 mod answers;
 mod identity;
