@@ -19,12 +19,7 @@ impl Ratchet {
     /// # Errors
     /// If there is no store for the address, or the store cannot be opened.
     pub async fn open(url: &str) -> Result<Self, LedgerError> {
-        let ledger: SharedLedger = match url.split_once(':') {
-            #[cfg(feature = "sqlite")]
-            Some(("sqlite", _)) => ratchet_sqlite::SqliteLedger::open(url).await?,
-            _ => return Err(unknown_scheme(url)),
-        };
-        Ok(Self::with_ledger(ledger))
+        open_ledger(url).await.map(Self::with_ledger)
     }
 
     /// Uses a ledger that is open already.
@@ -53,6 +48,20 @@ impl Deref for Ratchet {
     fn deref(&self) -> &Client {
         &self.client
     }
+}
+
+#[cfg(feature = "sqlite")]
+async fn open_ledger(url: &str) -> Result<SharedLedger, LedgerError> {
+    match url.split_once(':') {
+        Some(("sqlite", _)) => Ok(ratchet_sqlite::SqliteLedger::open(url).await?),
+        _ => Err(unknown_scheme(url)),
+    }
+}
+
+#[cfg(not(feature = "sqlite"))]
+#[allow(clippy::unused_async, reason = "this build has no store to wait for")]
+async fn open_ledger(url: &str) -> Result<SharedLedger, LedgerError> {
+    Err(unknown_scheme(url))
 }
 
 fn unknown_scheme(url: &str) -> LedgerError {

@@ -1,5 +1,6 @@
 //! Enqueues operations and looks after their records.
 
+use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 
@@ -209,7 +210,6 @@ pub enum ManageError {
 }
 
 /// A request with the client that it goes to; `.await` submits it.
-#[derive(Debug)]
 #[must_use = "nothing is enqueued until this is awaited"]
 pub struct Enqueue<'a, O> {
     client: &'a Client,
@@ -239,5 +239,11 @@ impl<'a, O: Operation> IntoFuture for Enqueue<'a, O> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move { self.client.submit(self.request).await })
+    }
+}
+
+impl<O> fmt::Debug for Enqueue<'_, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Enqueue").field("request", &self.request).finish_non_exhaustive()
     }
 }

@@ -19,7 +19,7 @@ pub use crate::operation::{
 pub use crate::policy::{OnUnknown, Policy, RetryPolicy};
 pub use crate::registry::Registry;
 
-use crate::operation::{State, StateRequirement, of_key};
+use crate::operation::{State, StateRequirement};
 
 /// The types that `Context` parameters may have.
 #[diagnostic::on_unimplemented(
@@ -90,7 +90,7 @@ pub fn missing<T>() -> T {
 /// If the input has no key, which is what such a test would find out.
 #[must_use]
 pub fn test_context<O: Operation>(key: Result<Key, KeyError>) -> Context {
-    match key.and_then(|key| of_key::<O>(&key)) {
+    match key.and_then(|key| Context::of_unit_test(O::spec(), key)) {
         Ok(context) => context,
         Err(error) => panic!("this input has no key: {error}"),
     }

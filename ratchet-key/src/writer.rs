@@ -48,6 +48,7 @@ impl KeyWriter {
 
     /// An empty writer with room for `bytes`, at most [`MAX_KEY_BYTES`].
     #[must_use]
+    #[inline]
     pub fn with_capacity(bytes: usize) -> Self {
         Self {
             text: String::with_capacity(bytes.min(MAX_KEY_BYTES)),
@@ -61,11 +62,13 @@ impl KeyWriter {
     /// Appends literal text of a template, as it is.
     ///
     /// Not checked again: the text comes from a [`Template`](crate::Template) that parsed, at compile time.
+    #[inline]
     pub fn literal(&mut self, text: &'static str) {
         self.push(text);
     }
 
     /// Begins the next part, to which exactly one value is written.
+    #[inline]
     pub fn part(&mut self) -> PartWriter<'_> {
         self.close_part();
         self.open = true;
@@ -79,6 +82,7 @@ impl KeyWriter {
     ///
     /// The first failure of a part (a part to which nothing was written counts as empty), or
     /// [`KeyError::TooLong`].
+    #[inline]
     pub fn finish(mut self) -> Result<Key, KeyError> {
         self.close_part();
         if let Some(failure) = self.failure {
@@ -91,6 +95,7 @@ impl KeyWriter {
     }
 
     /// Appends what fits and counts all of it.
+    #[inline]
     fn push(&mut self, text: &str) {
         self.bytes = self.bytes.saturating_add(text.len());
         if self.bytes <= MAX_KEY_BYTES {
@@ -98,6 +103,7 @@ impl KeyWriter {
         }
     }
 
+    #[inline]
     fn close_part(&mut self) {
         if self.open {
             // A part without a value would make two different lists of values render alike.
@@ -143,6 +149,7 @@ impl PartWriter<'_> {
     /// # Errors
     ///
     /// [`KeyError::Part`] for an empty text, control characters and surrounding white space.
+    #[inline]
     pub fn text(self, value: &str) -> Result<(), KeyError> {
         // Most values are ids that stand for themselves, and such a text has nothing that must be refused.
         if !value.is_empty() && value.bytes().all(is_unreserved) {
@@ -165,6 +172,7 @@ impl PartWriter<'_> {
     /// # Errors
     ///
     /// None today; the type is that of [`text`](Self::text), so that all implementations read alike.
+    #[inline]
     pub fn integer(self, value: i128) -> Result<(), KeyError> {
         if value < 0 {
             self.key.push("-");
@@ -177,6 +185,7 @@ impl PartWriter<'_> {
     /// # Errors
     ///
     /// None today, as for [`integer`](Self::integer).
+    #[inline]
     pub fn unsigned(self, value: u128) -> Result<(), KeyError> {
         let mut buffer = [0; MAX_DIGITS];
         self.plain(decimal(value, &mut buffer));
@@ -188,12 +197,14 @@ impl PartWriter<'_> {
     /// # Errors
     ///
     /// None today, as for [`integer`](Self::integer).
+    #[inline]
     pub fn boolean(self, value: bool) -> Result<(), KeyError> {
         self.plain(if value { "true" } else { "false" });
         Ok(())
     }
 
     /// Writes text that stands for itself.
+    #[inline]
     fn plain(self, text: &str) {
         self.key.open = false;
         self.key.push(text);

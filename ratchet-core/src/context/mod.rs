@@ -12,7 +12,7 @@ pub(crate) use cancellation::Cancellation;
 pub(crate) use lease_clock::LeaseClock;
 pub(crate) use pins::{LedgerPins, Pins, UnitTestPins};
 
-use ratchet_key::KeyError;
+use ratchet_key::{Key, KeyError};
 
 use crate::contract::Contract;
 use crate::decide::PinRequest;
@@ -22,7 +22,7 @@ use crate::model::{
     Cause, CauseKind, Fingerprint, Generation, Namespace, Outcome, Pin, Priority, Record, RecordId,
     Submission, Token, Version, WIRE_KEY_RECIPE,
 };
-use crate::operation::{Operation, key_of};
+use crate::operation::Spec;
 use crate::time::{SharedClock, SystemClock};
 
 /// What an attempt knows about itself. Cheap to clone.
@@ -73,20 +73,19 @@ impl Context {
     /// lease that lasts.
     ///
     /// # Errors
-    /// If the input has no key.
-    pub(crate) fn of_unit_test<O: Operation>(input: &O::Input) -> Result<Self, KeyError> {
-        let spec = O::spec();
+    /// If the identity is too long.
+    pub(crate) fn of_unit_test(spec: &Spec, key: Key) -> Result<Self, KeyError> {
         let id = RecordId {
             namespace: Namespace::DEFAULT,
             operation: spec.name.clone(),
-            key: key_of::<O>(input)?,
+            key,
             generation: Generation::FIRST,
         };
         let clock: SharedClock = SystemClock::shared();
         Ok(Self {
             shared: Arc::new(Shared {
                 wire_key: id.wire_key(None)?,
-                pins: Box::new(UnitTestPins::new(unit_test_record::<O>(&id), clock.clone())),
+                pins: Box::new(UnitTestPins::new(unit_test_record(spec, &id), clock.clone())),
                 id,
                 version: spec.version.clone(),
                 contract: spec.contract.clone(),
@@ -182,12 +181,11 @@ impl Context {
     }
 }
 
-fn unit_test_record<O: Operation>(id: &RecordId) -> Record {
+fn unit_test_record(spec: &Spec, id: &RecordId) -> Record {
     use crate::decide::{SubmitDecision, decide_submission};
     use crate::model::Payload;
     use crate::time::Timestamp;
 
-    let spec = O::spec();
     let submission = Submission {
         id: id.clone(),
         version: spec.version.clone(),

@@ -8,7 +8,6 @@ mod render;
 mod request;
 mod spec;
 mod state;
-mod unit_test;
 
 pub use declared::{
     Clash, Declared, Hashed, first_clash, require_apart, require_distinguishing, require_indistinct,
@@ -20,8 +19,6 @@ pub use render::{Part, Render, part};
 pub use request::{EnqueueError, Enqueued, EnqueuedOf, NotAccepted, Request};
 pub use spec::Spec;
 pub use state::{State, StateRequirement, States};
-
-pub(crate) use unit_test::of_key;
 
 use std::future::Future;
 

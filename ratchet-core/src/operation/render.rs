@@ -29,26 +29,28 @@ impl<I, T> Part<I, T> {
 
 /// A key that is being rendered: literals and parts in the order of the template.
 #[derive(Debug, Default)]
-#[must_use = "the key is rendered when it is finished"]
 pub struct Render {
     key: KeyWriter,
 }
 
 impl Render {
     /// Nothing yet.
+    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Appends literal text of the template.
-    pub fn literal(mut self, text: &'static str) -> Self {
+    #[inline]
+    pub fn literal(&mut self, text: &'static str) -> &mut Self {
         self.key.literal(text);
         self
     }
 
     /// Appends the value that a placeholder names. The first value that is refused makes [`finish`](Self::finish) fail.
     #[allow(clippy::needless_pass_by_value, reason = "a part is made where it is used")]
-    pub fn part<I, T>(mut self, part: Part<I, T>, input: &I) -> Self {
+    #[inline]
+    pub fn part<I, T>(&mut self, part: Part<I, T>, input: &I) -> &mut Self {
         // The writer remembers the failure.
         let _ = (part.write)((part.get)(input), self.key.part());
         self
@@ -58,7 +60,7 @@ impl Render {
     ///
     /// # Errors
     /// If a value was refused, or the key is too long.
-    pub fn finish(self) -> Result<Key, KeyError> {
-        self.key.finish()
+    pub fn finish(&mut self) -> Result<Key, KeyError> {
+        std::mem::take(&mut self.key).finish()
     }
 }
