@@ -18,7 +18,9 @@ fn messages() {
     if compiler.starts_with(RECORDED_WITH) {
         cases.compile_fail("tests/ui/fail/*/*.rs");
     } else {
-        println!("the messages were recorded with {RECORDED_WITH}x and are not compared with those of {compiler}");
+        println!(
+            "the messages were recorded with {RECORDED_WITH}x and are not compared with those of {compiler}"
+        );
     }
 }
 
