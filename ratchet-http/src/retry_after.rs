@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn reads_seconds_and_dates() {
-        assert_eq!(of(&[(RETRY_AFTER, "120")]), Some(Duration::from_secs(120)));
+        assert_eq!(of(&[(RETRY_AFTER, "120")]), Some(Duration::from_mins(2)));
         let date = (DATE, "Sun, 29 Nov 2026 15:00:00 GMT");
         assert_eq!(
             of(&[(RETRY_AFTER, "Sun, 29 Nov 2026 15:00:30 GMT"), date.clone()]),
