@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use super::command::{Answer, AttemptNote, Decision, Difference, PinRequest, Refusal};
-use super::settle::{repeatable, stop_sending};
+use super::settle::{may_run_again, repeatable, stop_sending};
 use super::{LONGEST_LEASE, Moment};
 use crate::contract::Contract;
 use crate::model::{
-    Attempt, Effect, Lease, Outcome, Pin, Record, State, Step, StepName, StepState, Token, Uncertainty,
-    WorkerId,
+    Attempt, Effect, Lease, Outcome, Pin, Record, State, Step, StepName, StepState, Token, WorkerId,
 };
 use crate::time::Timestamp;
 
@@ -50,16 +49,6 @@ pub(super) fn grant(
         end: None,
     };
     Ok(Decision::new(leased, Answer::Leased).noting(AttemptNote::Opened(attempt)))
-}
-
-/// A record that may have had an effect is executed again only where that is safe at this very moment.
-fn may_run_again(record: &Record, now: Timestamp) -> Result<(), Uncertainty> {
-    unconfirmed(record).try_for_each(|effect| repeatable(effect, record, now))
-}
-
-fn unconfirmed(record: &Record) -> impl Iterator<Item = &Effect> {
-    let steps = record.steps.values().map(|step| &step.effect);
-    std::iter::once(&record.effect).chain(steps).filter(|effect| effect.may_be_applied)
 }
 
 fn mark_started(record: &mut Record, now: Timestamp) {

@@ -1,7 +1,7 @@
 //! What people and reconcilers decide.
 
 use super::command::{Answer, Decision, Refusal, Verdict};
-use super::settle::{finish, park, repeatable, succeed};
+use super::settle::{finish, may_run_again, park, succeed};
 use crate::model::{AuditEntry, Cause, CauseKind, Record, State, StepState, Token, Uncertainty};
 use crate::time::Timestamp;
 
@@ -100,12 +100,7 @@ pub(super) fn replay(
     let mut next = record.clone();
     if record.may_be_applied() && !accept_risk {
         next.risk_accepted = false;
-        let steps = record.steps.values().map(|step| &step.effect);
-        std::iter::once(&record.effect)
-            .chain(steps)
-            .filter(|effect| effect.may_be_applied)
-            .try_for_each(|effect| repeatable(effect, &next, now))
-            .map_err(Refusal::RiskNotAccepted)?;
+        may_run_again(&next, now).map_err(Refusal::RiskNotAccepted)?;
     }
     next.risk_accepted = accept_risk && record.may_be_applied();
     run_again(&mut next, now);

@@ -213,14 +213,13 @@ fn why_not_again(record: &Record, at: Timestamp) -> Option<Uncertainty> {
     if record.cancel_requested {
         return Some(Uncertainty::Cancelled);
     }
-    let steps = record.steps.values().map(|step| &step.effect);
-    let unconfirmed = std::iter::once(&record.effect).chain(steps).filter(|effect| effect.may_be_applied);
-    for effect in unconfirmed {
-        if let Err(why) = repeatable(effect, record, at) {
-            return Some(why);
-        }
-    }
-    (record.spent >= record.policy.retry.max_attempts).then_some(Uncertainty::AttemptsSpent)
+    let attempts_spent = record.spent >= record.policy.retry.max_attempts;
+    may_run_again(record, at).err().or(attempts_spent.then_some(Uncertainty::AttemptsSpent))
+}
+
+/// A record that may have had effects is executed again only where each of them can be repeated at that point.
+pub(super) fn may_run_again(record: &Record, at: Timestamp) -> Result<(), Uncertainty> {
+    record.unconfirmed().try_for_each(|effect| repeatable(effect, record, at))
 }
 
 /// Whether an effect that may have happened can be asked for again at this point without asking first.

@@ -66,7 +66,13 @@ impl Record {
     /// Whether some attempt may have had an effect that nobody confirmed.
     #[must_use]
     pub fn may_be_applied(&self) -> bool {
-        self.effect.may_be_applied || self.steps.values().any(|step| step.effect.may_be_applied)
+        self.unconfirmed().next().is_some()
+    }
+
+    /// The effects that some attempt may have had and nobody confirmed: of the handler itself, and of its steps.
+    pub fn unconfirmed(&self) -> impl Iterator<Item = &Effect> {
+        let steps = self.steps.values().map(|step| &step.effect);
+        std::iter::once(&self.effect).chain(steps).filter(|effect| effect.may_be_applied)
     }
 
     /// The effect of a step, or of the handler itself.
