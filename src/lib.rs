@@ -67,8 +67,8 @@ pub use ratchet_core::{
     Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Conflict, Context, Enqueue, EnqueueError,
     Enqueued, Failure, Generation, Key, KeyError, KeyPart, LedgerError, ManageError, Namespace, NotAccepted,
     OnUnknown, OperationName, Outcome, OutcomeKind, PartWriter, Policy, Record, RecordId, Registry,
-    RegistryError, Request, RetryPolicy, Timestamp, Uncertainty, Version, Worker, WorkerBuilder, WorkerError,
-    decide, ledger,
+    RegistryError, Request, RetryPolicy, Sending, Timestamp, Uncertainty, Version, Worker, WorkerBuilder,
+    WorkerError, decide, ledger,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 

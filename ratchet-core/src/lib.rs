@@ -23,7 +23,7 @@ mod worker;
 pub use serde_json;
 
 pub use client::{Client, Enqueue, ManageError};
-pub use context::{CancelReason, Context};
+pub use context::{CancelReason, Context, Sending};
 pub use contract::{Contract, Mechanism, Retention};
 pub use failure::Failure;
 pub use key_part::KeyPart;

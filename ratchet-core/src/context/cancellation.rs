@@ -1,6 +1,6 @@
 //! How a handler learns that it should stop.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
@@ -18,11 +18,11 @@ pub enum CancelReason {
     Timeout,
 }
 
-/// A signal with the first reason that was given.
+/// A signal with the first reason that was given, unless the lease is lost: then nothing else matters.
 #[derive(Debug, Default)]
 pub(crate) struct Cancellation {
     token: CancellationToken,
-    reason: OnceLock<CancelReason>,
+    reason: Mutex<Option<CancelReason>>,
 }
 
 impl Cancellation {
@@ -31,12 +31,15 @@ impl Cancellation {
     }
 
     pub(crate) fn cancel(&self, reason: CancelReason) {
-        self.reason.get_or_init(|| reason);
+        let mut first = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.is_none() || reason == CancelReason::LeaseLost {
+            *first = Some(reason);
+        }
         self.token.cancel();
     }
 
     pub(crate) fn reason(&self) -> Option<CancelReason> {
-        self.reason.get().copied()
+        *self.reason.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) async fn wait(&self) -> CancelReason {

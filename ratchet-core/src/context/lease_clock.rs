@@ -35,6 +35,12 @@ impl LeaseClock {
             Some(End { wall: until, monotonic: asked + span });
     }
 
+    /// The lease is over, whatever the clocks say.
+    pub(crate) fn end(&self) {
+        let over = End { wall: Timestamp::from_millis(i64::MIN), monotonic: Duration::ZERO };
+        *self.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(over);
+    }
+
     pub(crate) fn stands(&self) -> bool {
         let end = *self.end.lock().unwrap_or_else(PoisonError::into_inner);
         end.is_none_or(|end| self.clock.now() < end.wall && self.clock.monotonic() < end.monotonic)

@@ -3,6 +3,7 @@
 mod cancellation;
 mod lease_clock;
 mod pins;
+mod sends;
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +12,8 @@ pub use cancellation::CancelReason;
 pub(crate) use cancellation::Cancellation;
 pub(crate) use lease_clock::LeaseClock;
 pub(crate) use pins::{LedgerPins, Pins, UnitTestPins};
+pub use sends::Sending;
+use sends::Sends;
 
 use ratchet_key::{Key, KeyError};
 
@@ -44,6 +47,7 @@ struct Shared {
     lease: Arc<LeaseClock>,
     cancellation: Arc<Cancellation>,
     pins: Box<dyn Pins>,
+    sends: Arc<Sends>,
 }
 
 impl Context {
@@ -65,6 +69,7 @@ impl Context {
                 lease,
                 cancellation,
                 pins: Box::new(pins),
+                sends: Arc::default(),
             }),
         })
     }
@@ -93,6 +98,7 @@ impl Context {
                 token: Token::new(1),
                 lease: Arc::new(LeaseClock::endless(clock)),
                 cancellation: Arc::new(Cancellation::new()),
+                sends: Arc::default(),
             }),
         })
     }
@@ -150,13 +156,18 @@ impl Context {
     /// not close it: only the destination can.
     ///
     /// # Errors
-    /// A failure that says that nothing was sent.
+    /// A failure that says that the next send did not happen; its outcome is unknown if an earlier one of this attempt
+    /// may have had an effect.
     pub fn check_lease(&self) -> Result<(), Failure> {
         if self.shared.lease.stands() {
             return Ok(());
         }
         let cause = Cause::new(CauseKind::LeaseLost, "the lease passed before the request was sent");
-        Err(Failure::new(Outcome::NotApplied { cause, retry_after: None }))
+        Err(self.unsent(Failure::new(Outcome::NotApplied { cause, retry_after: None })))
+    }
+
+    fn unsent(&self, failure: Failure) -> Failure {
+        Failure::new(self.shared.sends.judge_unsent(failure.into_outcome()))
     }
 
     /// Writes down what is about to be sent, before it is sent, and says what to send as the identity.
@@ -166,7 +177,7 @@ impl Context {
     ///
     /// # Errors
     /// A failure if the request differs from the pinned one, if the lease is gone or if it may not be sent again; in
-    /// each case nothing was sent.
+    /// each case this request was not sent.
     pub async fn pin(&self, scope: &str, request: Fingerprint) -> Result<Pin, Failure> {
         self.check_lease()?;
         let request = PinRequest {
@@ -175,9 +186,39 @@ impl Context {
             scope: scope.to_owned(),
             request,
         };
-        let pin = self.shared.pins.pin(request).await?;
+        let pin = self.shared.pins.pin(request).await.map_err(|failure| self.unsent(failure))?;
         self.check_lease()?;
         Ok(pin)
+    }
+
+    /// Says that a request is about to leave, after [`pin`](Self::pin) and before the first byte.
+    ///
+    /// What comes back says how the send ended. While one is without an answer, a certain word of the handler about
+    /// another (`Rejected`, `NotApplied`) counts as unknown.
+    ///
+    /// ```
+    /// # use ratchet_core::{Context, Failure, Fingerprint};
+    /// # async fn transmit(_: &[u8]) -> std::io::Result<u16> { Ok(200) }
+    /// async fn send(ctx: &Context, body: &[u8]) -> Result<(), Failure> {
+    ///     ctx.pin("account-7", Fingerprint::of(body)).await?;
+    ///     let sending = ctx.begin_send();
+    ///     match transmit(body).await? {
+    ///         200 => Ok(sending.acted()),
+    ///         402 => {
+    ///             sending.had_no_effect();
+    ///             Err(Failure::rejected("the card was declined"))
+    ///         }
+    ///         other => Err(Failure::unknown(format_args!("answered {other}"))),
+    ///     }
+    /// }
+    /// ```
+    pub fn begin_send(&self) -> Sending {
+        self.shared.sends.begin()
+    }
+
+    /// What the handler's outcome is worth, given what it has sent.
+    pub(crate) fn judge(&self, outcome: Outcome) -> Outcome {
+        self.shared.sends.judge(outcome)
     }
 }
 

@@ -9,42 +9,57 @@ use tracing::Instrument as _;
 
 use super::Shared;
 use super::heartbeat::Held;
-use crate::context::{CancelReason, Cancellation, Context, LeaseClock};
+use crate::context::{CancelReason, Context};
 use crate::decide::{Answer, Command, Refusal};
-use crate::ledger::{LedgerError, Order};
+use crate::ledger::{LedgerError, Order, Served};
 use crate::model::{Cause, CauseKind, Outcome, Record};
 use crate::operation::Call;
 use crate::telemetry;
 
-/// How long an aborted handler may take to let go; one that blocks its thread never does.
+/// How long a handler may take to stop after it was told to, and to let go after it was aborted; one that blocks its
+/// thread never does.
 const LET_GO: Duration = Duration::from_secs(1);
 
 /// How long a worker that stops goes on trying to report an outcome that the ledger does not take.
 const LAST_REPORT: Duration = Duration::from_secs(10);
 
-pub(super) async fn execute(shared: Arc<Shared>, mut record: Record, asked: Duration) {
-    let Some(lease) = record.lease.clone() else { return };
-    let held = Held {
-        clock: Arc::new(LeaseClock::new(shared.clock.clone(), lease.until, asked, shared.lease)),
-        cancellation: Arc::new(Cancellation::new()),
-    };
-    shared.leases.add(record.id.clone(), record.token, held.clone());
-    if lease.started_at.is_none() {
-        match start(&shared, &record).await {
-            Ok(()) => record.attempts += 1,
-            // Nothing was started, so nothing is lost: the lease is given back or ends by itself.
-            Err(why) => {
-                tracing::info!(%why, "not started");
-                let _ = order(&shared, &record, Command::Release { token: record.token }).await;
-                shared.leases.remove(&record.id, record.token);
-                return;
+pub(super) async fn execute(shared: Arc<Shared>, mut record: Record, held: Held) {
+    let started = record.lease.as_ref().is_some_and(|lease| lease.started_at.is_some());
+    if shared.stopping.is_cancelled() {
+        return give_back(&shared, &record, started).await;
+    }
+    if !started {
+        let answer = tokio::select! {
+            answer = order(&shared, &record, Command::Start { token: record.token }) => answer,
+            // Whether it counts as started is not known; the lease ends by itself.
+            () = shared.abandon.cancelled() => return,
+        };
+        match answer {
+            Ok(Ok(_)) => record.attempts += 1,
+            Ok(Err(refusal)) => {
+                tracing::info!(%refusal, "not started");
+                return give_back(&shared, &record, false).await;
+            }
+            // The mark may have been written all the same.
+            Err(error) => {
+                tracing::warn!(%error, "the start could not be written");
+                return give_back(&shared, &record, true).await;
             }
         }
     }
     tracing::Span::current().record("attempt", record.attempts);
     let outcome = run_handler(&shared, &record, &held).await;
     settle(&shared, &record, outcome).await;
-    shared.leases.remove(&record.id, record.token);
+}
+
+/// The handler was not entered: a lease without a start costs nothing, and a start without a handler had no effect.
+async fn give_back(shared: &Shared, record: &Record, maybe_started: bool) {
+    if maybe_started {
+        settle(shared, record, not_entered("the handler was not entered")).await;
+    }
+    // Refused where the outcome above was accepted.
+    let release = order(shared, record, Command::Release { token: record.token });
+    let _ = timeout(LET_GO, release).await;
 }
 
 async fn order(
@@ -56,40 +71,34 @@ async fn order(
     answers.into_iter().next().ok_or(LedgerError::Closed)
 }
 
-async fn start(shared: &Shared, record: &Record) -> Result<(), String> {
-    match order(shared, record, Command::Start { token: record.token }).await {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(refusal)) => Err(refusal.to_string()),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
 async fn run_handler(shared: &Arc<Shared>, record: &Record, held: &Held) -> Outcome {
-    let served =
-        crate::ledger::Served { operation: record.id.operation.clone(), version: record.version.clone() };
-    let context =
-        Context::of_attempt(record, shared.ledger.clone(), held.clock.clone(), held.cancellation.clone());
+    let served = Served { operation: record.id.operation.clone(), version: record.version.clone() };
+    let context = Context::of_attempt(
+        record,
+        shared.ledger.clone(),
+        held.signals.clock.clone(),
+        held.signals.cancellation.clone(),
+    );
     let (handler, context) = match (shared.registry.get(&served), context) {
         (Some(handler), Ok(context)) => (handler, context),
-        (None, _) => {
-            return not_entered("the ledger handed out an operation that this worker does not serve");
-        }
+        (None, _) => return not_entered("the ledger handed out what this worker does not serve"),
         (_, Err(_)) => return not_entered("the identity is longer than a key may be"),
     };
-    let call = Call::new(context, Arc::clone(&shared.states));
+    let call = Call::new(context.clone(), Arc::clone(&shared.states));
     // A task of its own, so that a panic ends here and an abort works between two polls.
     let mut running = Running(tokio::spawn(handler.run(call, record.input.clone()).in_current_span()));
-    tokio::select! {
-        joined = &mut running.0 => ended(joined, CauseKind::Shutdown, "the worker stopped before the attempt ended"),
+    let outcome = tokio::select! {
+        joined = &mut running.0 => ended(joined, CauseKind::Shutdown, STOPPED),
         () = sleep(record.policy.timeout) => {
-            held.cancellation.cancel(CancelReason::Timeout);
+            held.signals.cancellation.cancel(CancelReason::Timeout);
             running.give_up(CauseKind::Timeout, "the attempt ran longer than its timeout").await
         }
-        () = shared.abandon.cancelled() => {
-            running.give_up(CauseKind::Shutdown, "the worker stopped before the attempt ended").await
-        }
-    }
+        () = shared.abandon.cancelled() => running.give_up(CauseKind::Shutdown, STOPPED).await,
+    };
+    context.judge(outcome)
 }
+
+const STOPPED: &str = "the worker stopped before the attempt ended";
 
 fn not_entered(why: &str) -> Outcome {
     Outcome::NotApplied { cause: Cause::new(CauseKind::Handler, why), retry_after: None }
@@ -105,8 +114,11 @@ impl Drop for Running {
 }
 
 impl Running {
-    /// Stops the handler. If it has ended meanwhile, what it knows counts.
+    /// Lets the handler, which was told to stop, say what it knows, and stops it if it does not.
     async fn give_up(&mut self, kind: CauseKind, why: &str) -> Outcome {
+        if let Ok(joined) = timeout(LET_GO, &mut self.0).await {
+            return ended(joined, kind, why);
+        }
         self.0.abort();
         match timeout(LET_GO, &mut self.0).await {
             Ok(joined) => ended(joined, kind, why),

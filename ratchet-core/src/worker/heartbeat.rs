@@ -1,52 +1,81 @@
-//! Extends the leases of running attempts, all of them with one write.
+//! The leases that a worker holds, extended with one write for all of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::Shared;
 use crate::context::{CancelReason, Cancellation, LeaseClock};
 use crate::decide::{Answer, Command};
 use crate::ledger::Order;
-use crate::model::{RecordId, Token};
+use crate::model::{Lease, Record, RecordId, Token};
+
+type Key = (RecordId, Token);
 
 /// The leases that this worker holds.
 #[derive(Debug, Default)]
 pub(super) struct Leases {
-    held: Mutex<HashMap<(RecordId, Token), Held>>,
+    held: Mutex<HashMap<Key, Signals>>,
 }
 
-/// How to tell an attempt about its lease.
+/// How an attempt learns about its lease.
 #[derive(Debug, Clone)]
-pub(super) struct Held {
+pub(super) struct Signals {
     pub(super) clock: Arc<LeaseClock>,
     pub(super) cancellation: Arc<Cancellation>,
 }
 
-impl Leases {
-    fn held(&self) -> MutexGuard<'_, HashMap<(RecordId, Token), Held>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// A lease that is extended for as long as this lives.
+#[derive(Debug)]
+pub(super) struct Held {
+    key: Key,
+    pub(super) signals: Signals,
+    shared: Arc<Shared>,
+}
 
-    pub(super) fn add(&self, id: RecordId, token: Token, held: Held) {
-        self.held().insert((id, token), held);
-    }
-
-    pub(super) fn remove(&self, id: &RecordId, token: Token) {
-        self.held().remove(&(id.clone(), token));
-    }
-
-    pub(super) fn cancel_all(&self, reason: CancelReason) {
-        self.held().values().for_each(|held| held.cancellation.cancel(reason));
-    }
-
-    fn all(&self) -> Vec<((RecordId, Token), Held)> {
-        self.held().iter().map(|(lease, held)| (lease.clone(), held.clone())).collect()
+impl Held {
+    /// Takes over the lease of a record that was claimed at `asked` by the monotonic clock.
+    pub(super) fn new(shared: &Arc<Shared>, record: &Record, lease: &Lease, asked: Duration) -> Self {
+        let clock = LeaseClock::new(shared.clock.clone(), lease.until, asked, shared.lease);
+        let signals = Signals { clock: Arc::new(clock), cancellation: Arc::default() };
+        let key = (record.id.clone(), record.token);
+        shared.leases.table().insert(key.clone(), signals.clone());
+        Self { key, signals, shared: Arc::clone(shared) }
     }
 }
 
-/// Beats three times per lease, so that two beats may fail before a lease is lost.
+impl Drop for Held {
+    /// Whatever of the handler is still running has no lease any more.
+    fn drop(&mut self) {
+        self.signals.clock.end();
+        self.shared.leases.table().remove(&self.key);
+    }
+}
+
+impl Leases {
+    fn table(&self) -> MutexGuard<'_, HashMap<Key, Signals>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn cancel_all(&self, reason: CancelReason) {
+        self.table().values().for_each(|held| held.cancellation.cancel(reason));
+    }
+
+    fn all(&self) -> Vec<(Key, Signals)> {
+        self.table().iter().map(|(key, signals)| (key.clone(), signals.clone())).collect()
+    }
+}
+
+impl Signals {
+    fn lost(&self) {
+        self.clock.end();
+        self.cancellation.cancel(CancelReason::LeaseLost);
+    }
+}
+
+/// Beats three times per lease, so that a beat may fail before a lease is lost.
 pub(super) async fn run(shared: Arc<Shared>) {
     loop {
         sleep(shared.lease / 3).await;
@@ -59,31 +88,32 @@ async fn beat(shared: &Shared) {
     if leases.is_empty() {
         return;
     }
-    let renew = |(id, token): &(RecordId, Token)| Order {
+    let renew = |(id, token): &Key| Order {
         id: id.clone(),
         command: Command::Renew { token: *token, duration: shared.lease },
     };
-    let orders = leases.iter().map(|(lease, _)| renew(lease)).collect();
+    let orders = leases.iter().map(|(key, _)| renew(key)).collect();
     let asked = shared.clock.monotonic();
-    match shared.ledger.apply(orders).await {
-        Ok(answers) => {
-            for ((_, held), answer) in leases.iter().zip(answers) {
+    match timeout(shared.lease / 3, shared.ledger.apply(orders)).await {
+        Ok(Ok(answers)) => {
+            for ((_, signals), answer) in leases.iter().zip(answers) {
                 match answer {
                     Ok(Answer::Renewed { until, cancel_requested }) => {
-                        held.clock.extend(until, asked, shared.lease);
+                        signals.clock.extend(until, asked, shared.lease);
                         if cancel_requested {
-                            held.cancellation.cancel(CancelReason::Cancelled);
+                            signals.cancellation.cancel(CancelReason::Cancelled);
                         }
                     }
-                    _ => held.cancellation.cancel(CancelReason::LeaseLost),
+                    _ => signals.lost(),
                 }
             }
         }
-        Err(error) => {
-            tracing::warn!(worker = %shared.name, %error, "leases could not be extended");
-            for (_, held) in leases.iter().filter(|(_, held)| !held.clock.stands()) {
-                held.cancellation.cancel(CancelReason::LeaseLost);
-            }
-        }
+        Ok(Err(error)) => not_extended(shared, &leases, &error.to_string()),
+        Err(_) => not_extended(shared, &leases, "the ledger did not answer in time"),
     }
+}
+
+fn not_extended(shared: &Shared, leases: &[(Key, Signals)], why: &str) {
+    tracing::warn!(worker = %shared.name, why, "leases could not be extended");
+    leases.iter().filter(|(_, signals)| !signals.clock.stands()).for_each(|(_, signals)| signals.lost());
 }

@@ -71,7 +71,7 @@ impl WorkerBuilder {
             concurrency: 16,
             lease: Duration::from_secs(30),
             poll_interval: Duration::from_millis(500),
-            grace: Duration::from_secs(30),
+            grace: Duration::from_secs(15),
             clock: SystemClock::shared(),
             random: SystemRandom::shared(),
         }
@@ -103,7 +103,9 @@ impl WorkerBuilder {
         self
     }
 
-    /// How long running attempts may go on after a shutdown was asked for; 30 seconds unless said otherwise.
+    /// How long running attempts may go on after a shutdown was asked for; 15 seconds unless said otherwise. Up to two
+    /// more pass until a handler that does not listen is stopped, and ten if the ledger does not take its outcome: all of
+    /// it within the 30 seconds that process managers usually give.
     pub fn grace(mut self, span: Duration) -> Self {
         self.grace = span;
         self
@@ -145,6 +147,7 @@ impl WorkerBuilder {
             poll_interval: self.poll_interval,
             clock: self.clock,
             leases: Leases::default(),
+            stopping: CancellationToken::new(),
             abandon: CancellationToken::new(),
         };
         Ok(Worker { shared: Arc::new(shared), grace: self.grace })
@@ -195,6 +198,8 @@ struct Shared {
     poll_interval: Duration,
     clock: SharedClock,
     leases: Leases,
+    /// Nothing is started after this is cancelled.
+    stopping: CancellationToken,
     /// Attempts that still run when this is cancelled are given up as unknown.
     abandon: CancellationToken,
 }

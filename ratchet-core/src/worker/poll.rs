@@ -5,10 +5,11 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, sleep, timeout_at};
 use tracing::Instrument as _;
 
+use super::heartbeat::Held;
 use super::{Shared, attempt, heartbeat};
 use crate::context::CancelReason;
 use crate::ledger::{Claim, LedgerError, Served};
@@ -20,32 +21,68 @@ const EXPIRE_BATCH: usize = 256;
 /// How long to wait when the ledger said that something is due and another worker was faster.
 const SHORT_WAIT: Duration = Duration::from_millis(20);
 
+/// Works until the shutdown, then tells what runs to stop, waits for it, and gives up what is left when the grace is over.
 pub(super) async fn run(shared: &Arc<Shared>, grace: Duration, shutdown: impl Future<Output = ()> + Send) {
-    let mut shutdown = pin!(shutdown);
-    let mut attempts = JoinSet::new();
-    // Owned by a set, so that it ends with this function even if its future is dropped.
+    // Owned by a set, so that they end with this function even if its future is dropped.
     let mut background = JoinSet::new();
     background.spawn(heartbeat::run(Arc::clone(shared)));
     background.spawn(housekeeping(Arc::clone(shared)));
-    let mut wakeups = shared.ledger.wakeups();
+    let mut attempts = JoinSet::new();
     tracing::info!(worker = %shared.name, namespace = %shared.namespace, "worker started");
-    loop {
+    let end_of_grace = {
+        let mut working = pin!(work(shared, &mut attempts));
+        tokio::select! {
+            biased;
+            () = shutdown => {}
+            () = &mut working => {}
+        }
+        shared.stopping.cancel();
+        shared.leases.cancel_all(CancelReason::Shutdown);
+        let end = Instant::now() + grace;
+        // A claim that is under way is waited for, since its records would rest until their leases end.
+        let _ = timeout_at(end, working).await;
+        end
+    };
+    if timeout_at(end_of_grace, joined(&mut attempts)).await.is_err() {
+        shared.abandon.cancel();
+        joined(&mut attempts).await;
+    }
+    tracing::info!(worker = %shared.name, "worker stopped");
+}
+
+async fn work(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) {
+    let mut wakeups = shared.ledger.wakeups();
+    while !shared.stopping.is_cancelled() {
         wakeups.mark_unchanged();
-        let wait = fill(shared, &mut attempts).await;
+        let wait = fill(shared, attempts).await;
         let room = attempts.len() < shared.concurrency;
         tokio::select! {
             biased;
-            () = &mut shutdown => break,
-            Some(_) = attempts.join_next(), if !attempts.is_empty() => {
+            () = shared.stopping.cancelled() => {}
+            Some(ended) = attempts.join_next(), if !attempts.is_empty() => {
+                look_at(&ended);
                 // Attempts that ended together are replaced together, by one claim.
-                while attempts.try_join_next().is_some() {}
+                while let Some(ended) = attempts.try_join_next() {
+                    look_at(&ended);
+                }
             }
             _ = wakeups.changed(), if room => {}
             () = sleep(wait), if room => {}
         }
     }
-    drain(shared, attempts, grace).await;
-    tracing::info!(worker = %shared.name, "worker stopped");
+}
+
+async fn joined(attempts: &mut JoinSet<()>) {
+    while let Some(ended) = attempts.join_next().await {
+        look_at(&ended);
+    }
+}
+
+/// An attempt's task does not panic by itself; what it calls (a subscriber, a recorder) may.
+fn look_at(ended: &Result<(), JoinError>) {
+    if ended.as_ref().is_err_and(JoinError::is_panic) {
+        tracing::error!("an attempt's task panicked; its lease ends by itself");
+    }
 }
 
 /// Leases as much as there is room for, and says how long to wait if that was not all of the room.
@@ -64,19 +101,19 @@ async fn try_fill(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<Du
     if attempts.len() >= shared.concurrency {
         return Ok(shared.poll_interval);
     }
-    let until_due = until_due(shared).await?;
-    if !until_due.is_zero() {
-        return Ok(until_due.min(shared.poll_interval));
+    let wait = until_due(shared).await?;
+    if !wait.is_zero() {
+        return Ok(wait.min(shared.poll_interval));
     }
     // Something is due that the claim did not find: a lease that is over, or work that came in between.
     telemetry::expired(shared.ledger.expire(EXPIRE_BATCH).await?);
     claim(shared, attempts).await?;
-    Ok(until_due_again(shared).await?.min(shared.poll_interval))
+    Ok(until_due(shared).await?.max(SHORT_WAIT).min(shared.poll_interval))
 }
 
 async fn claim(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<(), LedgerError> {
     let room = shared.concurrency.saturating_sub(attempts.len());
-    if room == 0 {
+    if room == 0 || shared.stopping.is_cancelled() {
         return Ok(());
     }
     let asked = shared.clock.monotonic();
@@ -89,10 +126,13 @@ async fn claim(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<(), L
         start_if_safe: true,
     };
     for record in shared.ledger.claim(claim).await? {
+        let Some(lease) = record.lease.clone() else { continue };
         let span = tracing::info_span!("attempt",
             operation = %record.id.operation, version = %record.version, key = %record.id.digest(),
             token = record.token.get(), attempt = tracing::field::Empty);
-        attempts.spawn(attempt::execute(Arc::clone(shared), record, asked).instrument(span));
+        // Held before the task runs, so that a shutdown in between reaches it.
+        let held = Held::new(shared, &record, &lease, asked);
+        attempts.spawn(attempt::execute(Arc::clone(shared), record, held).instrument(span));
     }
     Ok(())
 }
@@ -104,10 +144,6 @@ fn served(shared: &Shared) -> Vec<Served> {
 async fn until_due(shared: &Shared) -> Result<Duration, LedgerError> {
     let due = shared.ledger.next_due(shared.namespace.clone(), served(shared)).await?;
     Ok(due.map_or(Duration::MAX, |due| due.since(shared.clock.now())))
-}
-
-async fn until_due_again(shared: &Shared) -> Result<Duration, LedgerError> {
-    Ok(until_due(shared).await?.max(SHORT_WAIT))
 }
 
 /// Once per lease: leases that no clock explains, records to purge, and records that nobody serves.
@@ -129,14 +165,4 @@ async fn keep_house(shared: &Shared) -> Result<(), LedgerError> {
             "records wait for an operation and version that this worker does not serve");
     }
     Ok(())
-}
-
-/// Tells what runs to stop, waits for it, and gives up what is left when the grace is over.
-async fn drain(shared: &Arc<Shared>, mut attempts: JoinSet<()>, grace: Duration) {
-    shared.leases.cancel_all(CancelReason::Shutdown);
-    let all = async { while attempts.join_next().await.is_some() {} };
-    if tokio::time::timeout(grace, all).await.is_err() {
-        shared.abandon.cancel();
-        while attempts.join_next().await.is_some() {}
-    }
 }
