@@ -17,7 +17,10 @@ pub(crate) async fn run(store: &Path, destination: String, without_key: bool) ->
     };
     ratchet
         .worker(registry)
-        .state(Payments { http: ratchet::http::Client::new()?, url: destination })
+        .state(Payments {
+            http: ratchet::http::Client::configured(|http| http.no_proxy())?,
+            url: destination,
+        })
         .concurrency(8)
         // How long the invoices of a killed worker rest before the next one takes them.
         .lease(Duration::from_millis(600))

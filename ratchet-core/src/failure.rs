@@ -8,8 +8,9 @@ use crate::model::{Cause, CauseKind, Outcome};
 
 /// Why an attempt did not succeed, and what that says about its effect.
 ///
-/// Every error converts to a `Failure` through `?`, as an *unknown* outcome: that some call failed says nothing about
-/// what reached its destination. Only the handler can say more:
+/// Every `std::error::Error` converts to a `Failure` through `?`, as an *unknown* outcome: that some call failed says
+/// nothing about what reached its destination. For `anyhow::Error` and `Box<dyn Error>`, which are none themselves, write
+/// `.map_err(Failure::unknown)?`. Only the handler can say more:
 ///
 /// ```
 /// use std::time::Duration;

@@ -1,5 +1,6 @@
 //! The client: a connection pool that neither follows redirects nor tries again by itself.
 
+use std::fmt;
 use std::time::Duration;
 
 use reqwest::{ClientBuilder, Method, redirect, retry};
@@ -7,7 +8,10 @@ use reqwest::{ClientBuilder, Method, redirect, retry};
 use crate::request::{NoIdentity, Request};
 
 /// Sends requests under the identity of an operation. Cheap to clone; share one, since it holds the connections.
-#[derive(Debug, Clone)]
+///
+/// Like other clients it uses the proxies that the environment names (`HTTP_PROXY` and its kin), unless
+/// [`configured`](Self::configured) otherwise. `Debug` shows nothing: default headers carry credentials.
+#[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
 }
@@ -63,5 +67,11 @@ impl Client {
 
     fn request(&self, method: Method, url: &str) -> Request<NoIdentity> {
         Request::new(self.http.clone(), self.http.request(method, url))
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").finish_non_exhaustive()
     }
 }

@@ -1,7 +1,9 @@
 //! A request on its way from the handler to the destination.
 
+use std::fmt;
+
 use ratchet_core::contract::Mechanism;
-use ratchet_core::{Cause, CauseKind, Context, Failure, Fingerprint, Outcome};
+use ratchet_core::{Cause, CauseKind, Context, Failure, Fingerprint, Outcome, OutcomeKind};
 use reqwest::RequestBuilder;
 use reqwest::header::{HeaderName, HeaderValue};
 use serde::Serialize;
@@ -14,12 +16,19 @@ use crate::classify::{Reading, read_answer, read_error};
 pub struct NoIdentity;
 
 /// A request; `I` is [`NoIdentity`] until [`idempotent`](Self::idempotent) gives it the identity of an attempt.
-#[derive(Debug)]
+///
+/// `Debug` shows nothing of it: addresses and headers carry credentials.
 #[must_use = "nothing is sent until it is delivered"]
 pub struct Request<I> {
     http: reqwest::Client,
     builder: RequestBuilder,
     identity: I,
+}
+
+impl<I> fmt::Debug for Request<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request").finish_non_exhaustive()
+    }
 }
 
 impl Request<NoIdentity> {
@@ -35,9 +44,19 @@ impl Request<NoIdentity> {
 }
 
 impl<I> Request<I> {
-    /// A JSON body.
+    /// A JSON body. The names of its objects are sorted, since every attempt has to send the same bytes and the order of a
+    /// hash map is another one each time. The order of a list is kept: make a list of a set that has an order.
     pub fn json<T: Serialize + ?Sized>(self, body: &T) -> Self {
-        Self { builder: self.builder.json(body), ..self }
+        let sorted = serde_json::to_value(body).map(|mut value| {
+            value.sort_all_objects();
+            value
+        });
+        let builder = match sorted {
+            Ok(value) => self.builder.json(&value),
+            // It fails here as well, and its error reaches `deliver`.
+            Err(_) => self.builder.json(body),
+        };
+        Self { builder, ..self }
     }
 
     /// A body of bytes.
@@ -72,6 +91,8 @@ impl Request<&Context> {
     pub async fn deliver(self) -> Result<Answer, Failure> {
         let mut request = self.builder.build().map_err(|error| not_sent(error.without_url()))?;
         check_scheme(request.url().scheme())?;
+        // A fragment is never sent, so it is no part of what is asked for.
+        request.url_mut().set_fragment(None);
         let body = request.body().map_or(Some(&[][..]), reqwest::Body::as_bytes);
         let Some(body) = body else {
             return Err(not_sent("a body that is a stream cannot be sent again: collect it first"));
@@ -87,17 +108,23 @@ impl Request<&Context> {
             put_identity(request.headers_mut(), name, &pin.wire_key)?;
         }
         let asked = request.url().clone();
+        // Unless an answer says otherwise below, this send stays unknown: also if this future is dropped.
+        let sending = self.identity.begin_send();
         let reading = match self.http.execute(request).await {
             Ok(response) => read_answer(response, &asked).await,
             Err(error) => read_error(&error),
         };
         match reading {
-            Reading::Done(answer) => Ok(answer),
+            Reading::Done(answer) => {
+                sending.acted();
+                Ok(answer)
+            }
             Reading::Otherwise(failure) => {
-                tracing::debug!(
-                    outcome = failure.outcome().kind().as_str(),
-                    "the destination did not confirm"
-                );
+                let outcome = failure.outcome().kind();
+                tracing::debug!(outcome = outcome.as_str(), "the destination did not confirm");
+                if matches!(outcome, OutcomeKind::NotApplied | OutcomeKind::Rejected) {
+                    sending.had_no_effect();
+                }
                 Err(failure)
             }
         }
@@ -129,6 +156,6 @@ fn put_identity(headers: &mut reqwest::header::HeaderMap, name: &str, key: &str)
     Ok(())
 }
 
-fn not_sent(why: impl std::fmt::Display) -> Failure {
+fn not_sent(why: impl fmt::Display) -> Failure {
     Failure::new(Outcome::NotApplied { cause: Cause::new(CauseKind::Handler, why), retry_after: None })
 }

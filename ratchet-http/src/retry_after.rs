@@ -2,8 +2,6 @@
 
 use std::time::{Duration, SystemTime};
 
-use jiff::Timestamp;
-use jiff::fmt::rfc2822::DateTimeParser;
 use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
 
 /// How long the destination asks to wait. A date is compared with the answer's own `Date`, so that a wrong clock on one
@@ -13,17 +11,13 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     if let Ok(seconds) = text.parse() {
         return Some(Duration::from_secs(seconds));
     }
-    let until = date(text)?;
-    let now = text_of(headers, &DATE).and_then(date).or_else(|| SystemTime::now().try_into().ok())?;
-    Some(until.duration_since(now).try_into().unwrap_or(Duration::ZERO))
+    let until = httpdate::parse_http_date(text).ok()?;
+    let now = text_of(headers, &DATE).and_then(|text| httpdate::parse_http_date(text).ok());
+    Some(until.duration_since(now.unwrap_or_else(SystemTime::now)).unwrap_or_default())
 }
 
 fn text_of<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
-}
-
-fn date(text: &str) -> Option<Timestamp> {
-    DateTimeParser::new().parse_timestamp(text).ok()
 }
 
 #[cfg(test)]
@@ -42,7 +36,13 @@ mod tests {
             of(&[(RETRY_AFTER, "Sun, 29 Nov 2026 15:00:30 GMT"), date.clone()]),
             Some(Duration::from_secs(30))
         );
-        assert_eq!(of(&[(RETRY_AFTER, "Sun, 29 Nov 2026 14:00:00 GMT"), date]), Some(Duration::ZERO));
+        assert_eq!(of(&[(RETRY_AFTER, "Sun, 29 Nov 2026 14:00:00 GMT"), date.clone()]), Some(Duration::ZERO));
+        // The two obsolete forms, which a recipient has to read as well.
+        assert_eq!(
+            of(&[(RETRY_AFTER, "Sunday, 29-Nov-26 15:00:30 GMT"), date.clone()]),
+            Some(Duration::from_secs(30))
+        );
+        assert_eq!(of(&[(RETRY_AFTER, "Sun Nov 29 15:00:30 2026"), date]), Some(Duration::from_secs(30)));
     }
 
     #[test]

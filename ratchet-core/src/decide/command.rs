@@ -103,8 +103,8 @@ pub enum Command {
     },
 }
 
-/// What is about to be sent to a destination.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// What is about to be sent to a destination. `Debug` leaves the wire key out, as that of [`Pin`] does.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PinRequest {
     /// The key in the form that the destination accepts.
     pub wire_key: String,
@@ -114,6 +114,12 @@ pub struct PinRequest {
     pub scope: String,
     /// SHA-256 over method, URL and body.
     pub request: Fingerprint,
+}
+
+impl std::fmt::Debug for PinRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PinRequest").field("request", &self.request).finish_non_exhaustive()
+    }
 }
 
 /// What somebody found out about an uncertain record.

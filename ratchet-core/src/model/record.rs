@@ -247,7 +247,9 @@ impl Effect {
 }
 
 /// The form of the identity that went to the destination, written down before the first send.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+///
+/// `Debug` leaves the wire key out: it is made of business data, and debug output ends up in logs.
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Pin {
     /// The key in the form that the destination accepts.
     pub wire_key: String,
@@ -262,6 +264,16 @@ pub struct Pin {
     pub by: Token,
     /// When, by the ledger's clock.
     pub first_at: Timestamp,
+}
+
+impl fmt::Debug for Pin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pin")
+            .field("request", &self.request)
+            .field("by", &self.by)
+            .field("first_at", &self.first_at)
+            .finish_non_exhaustive()
+    }
 }
 
 mod hex_fingerprint {
