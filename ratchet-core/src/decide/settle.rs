@@ -125,9 +125,11 @@ fn mark_unfinished_steps(record: &mut Record) {
 
 /// Marks the handler's own effect; `false` if nothing of the record may have been applied.
 fn mark_unconfirmed(record: &mut Record) -> bool {
-    // A handler that keeps its effects inside steps has none of its own, unless this attempt pinned one.
+    // A handler that keeps its effects inside steps has none of its own, unless this attempt pinned one. One that began no
+    // step did something else, or nothing: nobody knows.
     let pinned = record.effect.pin.as_ref().is_some_and(|pin| pin.by == record.token);
-    if pinned || *record.effect.contract.mechanism() != Mechanism::Steps {
+    let in_steps = *record.effect.contract.mechanism() == Mechanism::Steps && !record.steps.is_empty();
+    if pinned || !in_steps {
         record.effect.may_be_applied = true;
     }
     record.may_be_applied()
@@ -179,8 +181,16 @@ fn not_applied(record: &mut Record, retry_after: Option<Duration>, moment: Momen
 }
 
 fn unknown(record: &mut Record, retry_after: Option<Duration>, moment: Moment) {
-    record.spent += 1;
+    // A destination that will recognise the request and asks to wait (another one is under way, too many came) makes the
+    // next send a part of this attempt. The deadline of blind sends does not move.
+    let recognised = record.unconfirmed().all(|effect| is_recognised(effect, moment.now));
+    record.spent += u32::from(retry_after.is_none() || !recognised);
     continue_unconfirmed(record, retry_after, moment);
+}
+
+fn is_recognised(effect: &Effect, now: Timestamp) -> bool {
+    let sent = effect.first_sent_at().unwrap_or(now);
+    effect.contract.window_end(sent).is_some_and(|end| now < end)
 }
 
 fn continue_unconfirmed(record: &mut Record, retry_after: Option<Duration>, moment: Moment) {

@@ -147,3 +147,18 @@ fn may_lose_gives_up_and_says_that_it_may_have_happened() {
     assert_eq!(after.record.settled_at, Some(at(SECOND)));
     assert!(after.record.may_be_applied());
 }
+
+#[test]
+fn a_destination_that_asks_to_wait_and_recognises_the_request_spends_no_attempt() {
+    let in_flight = || Outcome::Unknown { cause: cause(), retry_after: Some(SECOND) };
+    let mut story = Story::of(HEADER);
+    for _ in 0..20 {
+        story = story.lease_and_start().end(in_flight());
+        assert_eq!((story.state(), story.record.spent), (State::Pending, 0));
+        story = story.wait(MINUTE);
+    }
+    assert_eq!(story.lease_and_start().end(done()).state(), State::Succeeded);
+    // Where it will not be recognised, each send is a risk of its own.
+    let told = Story::with(Contract::NONE, |policy| policy.on_unknown = OnUnknown::MayDuplicate);
+    assert_eq!(told.lease_and_start().end(in_flight()).record.spent, 1);
+}

@@ -65,6 +65,12 @@ fn an_unfinished_step_is_decided_by_its_own_contract() {
 }
 
 #[test]
+fn a_handler_that_keeps_its_effects_in_steps_and_began_none_is_unknown() {
+    let after = in_steps().end(unknown());
+    assert_eq!((after.state(), after.why()), (State::Uncertain, Some(Uncertainty::NoDeduplication)));
+}
+
+#[test]
 fn steps_that_all_ended_leave_nothing_unknown() {
     let story = in_steps().then([
         begin(1, CHARGE, Contract::NONE),

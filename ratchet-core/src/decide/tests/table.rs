@@ -141,11 +141,19 @@ fn retry_then_exhausted(case: Case) -> (State, Option<Uncertainty>) {
 fn retry_then_uncertain(case: Case) -> (State, Option<Uncertainty>) {
     if case.horizon_over {
         uncertain(Uncertainty::HorizonOver)
-    } else if case.last_attempt && case.says != Says::NotAppliedWait {
+    } else if case.last_attempt && !spends_nothing(case) {
         uncertain(Uncertainty::AttemptsSpent)
     } else {
         (State::Pending, None)
     }
+}
+
+/// A wait that the destination asked for, where nothing was sent or where it will recognise what was.
+fn spends_nothing(case: Case) -> bool {
+    use Destination::{Forever, Inside, StepInside};
+
+    let recognised = matches!(case.destination, Inside | Forever | StepInside);
+    case.says == Says::NotAppliedWait || (case.says == Says::UnknownWait && recognised)
 }
 
 fn reconcile_or_trade_off(case: Case, why: Uncertainty) -> (State, Option<Uncertainty>) {
@@ -252,7 +260,7 @@ fn every_retry_waits_for_the_policy_or_for_what_was_asked() {
         // Thirty seconds after the first attempt; two hours where the destination asked for them.
         let (ready_at, spent) = match case.says {
             Says::NotAppliedWait => (at(3 * HOUR), before_spent(case)),
-            Says::UnknownWait if case.destination == Destination::StepsFinished => {
+            Says::UnknownWait if case.destination == Destination::StepsFinished || spends_nothing(case) => {
                 (at(3 * HOUR), before_spent(case))
             }
             Says::UnknownWait => (at(3 * HOUR), 1),
