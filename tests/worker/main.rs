@@ -3,6 +3,8 @@
 #![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
 mod ends;
+mod faults;
+mod faulty;
 mod outcomes;
 mod serving;
 mod support;

@@ -1,0 +1,127 @@
+//! A ledger that does what a test says instead of what it should.
+
+use std::sync::{Arc, Mutex};
+
+use ratchet::ledger::{
+    Capabilities, Claim, Filter, Ledger, LedgerFuture, Order, Page, Served, TemplateDeclaration, Unserved,
+};
+use ratchet::{
+    Answer, Attempt, AuditEntry, LedgerError, Namespace, Ratchet, Record, RecordId, Refusal, Stored,
+    Timestamp,
+};
+use ratchet_core::{MemoryLedger, Submission, Submitted};
+use tokio::sync::watch;
+
+/// What happens to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It is carried out, and its answer is lost.
+    LoseAnswer,
+    /// It never returns.
+    Hang,
+}
+
+/// Which calls a fault concerns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Call {
+    Claim,
+    Start,
+    Renew,
+}
+
+#[derive(Debug)]
+pub(crate) struct FaultyLedger {
+    inner: Arc<MemoryLedger>,
+    fault: Mutex<Option<(Call, Fault)>>,
+}
+
+impl FaultyLedger {
+    pub(crate) fn ratchet() -> (Ratchet, Arc<Self>) {
+        let ledger = Arc::new(Self { inner: MemoryLedger::new(), fault: Mutex::default() });
+        (Ratchet::with_ledger(ledger.clone()), ledger)
+    }
+
+    pub(crate) fn set(&self, fault: Option<(Call, Fault)>) {
+        *self.fault.lock().unwrap() = fault;
+    }
+
+    async fn with_fault<T>(&self, call: Option<Call>, work: LedgerFuture<'_, T>) -> Result<T, LedgerError> {
+        let fault = self.fault.lock().unwrap().filter(|(concerned, _)| Some(*concerned) == call);
+        match fault.map(|(_, fault)| fault) {
+            None => work.await,
+            Some(Fault::Hang) => std::future::pending().await,
+            Some(Fault::LoseAnswer) => {
+                let _ = work.await;
+                Err(LedgerError::Store { doing: "answer", source: "the connection was cut".into() })
+            }
+        }
+    }
+}
+
+fn call_of(orders: &[Order]) -> Option<Call> {
+    use ratchet::decide::Command;
+
+    match orders.first()?.command {
+        Command::Start { .. } => Some(Call::Start),
+        Command::Renew { .. } => Some(Call::Renew),
+        _ => None,
+    }
+}
+
+impl Ledger for FaultyLedger {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn submit(&self, submissions: Vec<Submission>) -> LedgerFuture<'_, Vec<Submitted>> {
+        self.inner.submit(submissions)
+    }
+
+    fn claim(&self, claim: Claim) -> LedgerFuture<'_, Vec<Record>> {
+        Box::pin(self.with_fault(Some(Call::Claim), self.inner.claim(claim)))
+    }
+
+    fn apply(&self, orders: Vec<Order>) -> LedgerFuture<'_, Vec<Result<Answer, Refusal>>> {
+        Box::pin(self.with_fault(call_of(&orders), self.inner.apply(orders)))
+    }
+
+    fn expire(&self, limit: usize) -> LedgerFuture<'_, usize> {
+        self.inner.expire(limit)
+    }
+
+    fn purge(&self, limit: usize) -> LedgerFuture<'_, usize> {
+        self.inner.purge(limit)
+    }
+
+    fn find(&self, id: RecordId) -> LedgerFuture<'_, Option<Stored>> {
+        self.inner.find(id)
+    }
+
+    fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {
+        self.inner.list(filter)
+    }
+
+    fn attempts(&self, id: RecordId) -> LedgerFuture<'_, Vec<Attempt>> {
+        self.inner.attempts(id)
+    }
+
+    fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>> {
+        self.inner.audit(id)
+    }
+
+    fn declare(&self, templates: Vec<TemplateDeclaration>) -> LedgerFuture<'_, ()> {
+        self.inner.declare(templates)
+    }
+
+    fn unserved(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Vec<Unserved>> {
+        self.inner.unserved(namespace, served)
+    }
+
+    fn next_due(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Option<Timestamp>> {
+        self.inner.next_due(namespace, served)
+    }
+
+    fn wakeups(&self) -> watch::Receiver<u64> {
+        self.inner.wakeups()
+    }
+}
