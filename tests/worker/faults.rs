@@ -153,7 +153,8 @@ async fn what_is_claimed_and_not_started_at_a_shutdown_is_given_back() {
     let (ratchet, ledger) = FaultyLedger::ratchet();
     let (stage, mut entered) = Stage::new();
     ledger.set(Some((Call::Start, Fault::Hang)));
-    let worker = start_with(ratchet.worker(ratchet::registry![staged]).state(stage).grace(LEASE));
+    let builder = ratchet.worker(ratchet::registry![staged]).state(stage);
+    let worker = start_with(builder.grace(LEASE).lease(LEASE));
     let id = id_of(staged::enqueue(&ratchet, Job { id: 1 }).await.unwrap());
     in_state(&ratchet, &id, RecordState::Running).await;
     within(worker.ask_to_stop()).await.unwrap();
