@@ -81,3 +81,46 @@ async fn the_header_is_not_set_by_hand() {
     assert!(failure.to_string().contains("`idempotency-key` was set by hand"), "{failure}");
     assert!(destination.received().is_empty());
 }
+
+#[tokio::test]
+async fn the_order_of_a_hash_map_is_no_other_request() {
+    let destination = Destination::answering(&[OK, OK]).await;
+    let (http, ctx) = (Client::new().unwrap(), context());
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    for order in [names.iter().rev().collect::<Vec<_>>(), names.iter().collect()] {
+        // Each map has a hash seed of its own, and so another order.
+        let body: std::collections::HashMap<_, _> = order.into_iter().map(|name| (*name, 1)).collect();
+        http.post(&destination.url).json(&body).idempotent(&ctx).deliver().await.unwrap();
+    }
+    let received = destination.received();
+    assert!(received[0].ends_with(r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1}"#), "{}", received[0]);
+    assert_eq!(received.len(), 2);
+}
+
+#[tokio::test]
+async fn a_fragment_is_no_part_of_the_address() {
+    let destination = Destination::answering(&[OK]).await;
+    let url = format!("{}/charges?mode=test#top", destination.url);
+    Client::new().unwrap().post(&url).idempotent(&context()).deliver().await.unwrap();
+    assert!(destination.received()[0].starts_with("POST /charges?mode=test HTTP/1.1"));
+}
+
+#[tokio::test]
+async fn debug_output_shows_no_credential_and_no_key() {
+    let http = Client::configured(|builder| {
+        let headers = [("x-api-key".parse().unwrap(), "secret-default".parse().unwrap())];
+        builder.default_headers(headers.into_iter().collect())
+    })
+    .unwrap();
+    let ctx = context();
+    let request = http.post("http://127.0.0.1/?token=secret-query").header("x-key", "secret-header");
+    let shown = format!("{http:?} {request:?} {:?} {ctx:?}", request_of(&http).idempotent(&ctx));
+    assert!(!shown.contains("secret") && !shown.contains("charge:ch_1"), "{shown}");
+    let pin = ctx.pin("scope", ratchet::Fingerprint::of(b"body")).await.unwrap();
+    assert_eq!(pin.wire_key, "charge:ch_1");
+    assert!(!format!("{pin:?}").contains("ch_1"), "{pin:?}");
+}
+
+fn request_of(http: &Client) -> ratchet::http::Request<ratchet::http::NoIdentity> {
+    http.post("http://127.0.0.1/").bearer_auth("secret-token").basic_auth("user", "secret-password")
+}
