@@ -77,18 +77,14 @@ pub(crate) async fn claim(
     claim: &Claim,
     sources: &Sources,
 ) -> Result<Vec<Record>, Fault> {
-    let due = due(connection, claim, sources.now()).await?;
-    if due.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut desk = Desk::with_rows(connection, &due).await?;
+    let mut desk = load_due(connection, claim, sources).await?;
     let command = Command::Lease {
         worker: claim.worker.clone(),
         duration: claim.lease,
         start_if_safe: claim.start_if_safe,
     };
-    let mut leased = Vec::with_capacity(due.len());
-    for place in 0..desk.sheets.len() {
+    let mut leased = Vec::new();
+    for place in 0..desk.sheets.len().min(claim.limit) {
         if let Ok(Answer::Leased) = desk.decide(place, &command, sources.moment()) {
             leased.push(place);
         }
@@ -101,16 +97,42 @@ pub(crate) async fn claim(
     Ok(leased.into_iter().map(|place| desk.sheets[place].record.clone()).collect())
 }
 
-/// The rows of the most urgent and then longest waiting records, as many as are wanted.
+/// Loads what is due, and looks further where damaged rows stand in front of others.
+async fn load_due(
+    connection: &mut SqliteConnection,
+    claim: &Claim,
+    sources: &Sources,
+) -> Result<Desk, Fault> {
+    let (now, mut looked_at) = (sources.now(), claim.limit);
+    loop {
+        let due = due(connection, claim, looked_at, now).await?;
+        if due.is_empty() {
+            return Ok(Desk::default());
+        }
+        let desk = Desk::with_rows(connection, &due).await?;
+        if !desk.lacks(claim.limit, looked_at) {
+            desk.log_damaged(&sources.logged);
+            return Ok(desk);
+        }
+        looked_at = looked_at.saturating_mul(2);
+    }
+}
+
+/// The rows of the most urgent and then longest waiting records, `limit` of them at the most.
 ///
 /// Every shelf is one seek in the index and no more rows than are wanted, so neither settled records nor those that
 /// wait for later or for somebody else cost anything.
-async fn due(connection: &mut SqliteConnection, claim: &Claim, now: Timestamp) -> Result<Vec<i64>, Fault> {
+async fn due(
+    connection: &mut SqliteConnection,
+    claim: &Claim,
+    limit: usize,
+    now: Timestamp,
+) -> Result<Vec<i64>, Fault> {
     let mut shelves = shelves(connection, claim).await?;
     shelves.sort_by_key(|shelf| Reverse(shelf.priority));
     let mut rows = Vec::new();
     for level in shelves.chunk_by(|one, other| one.priority == other.priority) {
-        let wanted = claim.limit - rows.len();
+        let wanted = limit - rows.len();
         if wanted == 0 {
             break;
         }

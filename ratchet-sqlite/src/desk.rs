@@ -1,6 +1,7 @@
 //! Records on the desk: loaded together, decided about one command at a time, written back together.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ratchet_core::decide::{Answer, AttemptNote, Command, Decision, Moment, Refusal, decide};
 use ratchet_core::{
@@ -9,6 +10,7 @@ use ratchet_core::{
 use sqlx::SqliteConnection;
 use sqlx::sqlite::SqliteRow;
 
+use crate::columns::Columns;
 use crate::error::{Fault, While as _};
 use crate::row::{IdentityRow, read, record_columns, rows_as_json};
 use crate::write;
@@ -17,8 +19,28 @@ use crate::write;
 #[derive(Default)]
 pub(crate) struct Desk {
     pub(crate) sheets: Vec<Sheet>,
+    /// What was found and cannot be decided about, so that it keeps nobody else from being served.
+    pub(crate) damaged: Vec<Damaged>,
     pub(crate) attempts: AttemptNotes,
     pub(crate) audit: Vec<(i64, AuditEntry)>,
+}
+
+/// A row that is no record.
+pub(crate) struct Damaged {
+    row: i64,
+    /// `None` if not even this can be read.
+    pub(crate) id: Option<RecordId>,
+    pub(crate) what: &'static str,
+}
+
+/// The damaged rows that were logged: a worker comes by many times a second, and one line says it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Logged(Arc<Mutex<BTreeSet<i64>>>);
+
+impl Logged {
+    fn is_first(&self, row: i64) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(row)
+    }
 }
 
 /// One record, and how it differs from its row.
@@ -73,7 +95,31 @@ impl Desk {
     ) -> Result<Self, Fault> {
         let rows =
             sqlx::query(statement).bind(wanted).fetch_all(connection).await.while_trying("load records")?;
-        Ok(Self { sheets: rows.iter().map(Sheet::read).collect::<Result<_, Fault>>()?, ..Self::default() })
+        let mut desk = Self::default();
+        for row in &rows {
+            match Sheet::read(row) {
+                Ok(sheet) => desk.sheets.push(sheet),
+                Err(Fault::Damaged(what)) => desk.damaged.push(Damaged::read(row, what)?),
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(desk)
+    }
+
+    /// Whether it is worth looking at more than `looked_at` rows for `limit` sound ones: damaged ones took the places
+    /// of others.
+    pub(crate) fn lacks(&self, limit: usize, looked_at: usize) -> bool {
+        let found = self.sheets.len() + self.damaged.len();
+        self.sheets.len() < limit && found >= looked_at
+    }
+
+    /// Says which rows are left alone until somebody mends them.
+    pub(crate) fn log_damaged(&self, logged: &Logged) {
+        for Damaged { row, what, .. } in &self.damaged {
+            if logged.is_first(*row) {
+                tracing::error!(row, what, "a damaged record is left alone: restore it or ask for help");
+            }
+        }
     }
 
     /// Decides about the sheet at this place and keeps what follows.
@@ -103,6 +149,13 @@ impl Desk {
             crate::audit::write(connection, *row, entry).await?;
         }
         Ok(())
+    }
+}
+
+impl Damaged {
+    fn read(row: &SqliteRow, what: &'static str) -> Result<Self, Fault> {
+        let columns = Columns(row);
+        Ok(Self { row: columns.number("id")?, id: columns.identity().ok(), what })
     }
 }
 

@@ -15,28 +15,48 @@ pub(crate) async fn expire(
     limit: usize,
     sources: &Sources,
 ) -> Result<usize, Fault> {
+    let mut desk = load_over(connection, limit, sources).await?;
+    let decided = (0..desk.sheets.len().min(limit))
+        .filter(|place| desk.decide(*place, &Command::Expire, sources.moment()).is_ok())
+        .count();
+    desk.write(connection).await?;
+    Ok(decided)
+}
+
+/// Loads records whose lease is over, and looks further where damaged rows stand in front of others.
+async fn load_over(
+    connection: &mut SqliteConnection,
+    limit: usize,
+    sources: &Sources,
+) -> Result<Desk, Fault> {
+    let (now, mut looked_at) = (sources.now(), limit);
+    loop {
+        let over = over(connection, looked_at, now).await?;
+        if over.is_empty() {
+            return Ok(Desk::default());
+        }
+        let desk = Desk::with_rows(connection, &over).await?;
+        if !desk.lacks(limit, looked_at) {
+            desk.log_damaged(&sources.logged);
+            return Ok(desk);
+        }
+        looked_at = looked_at.saturating_mul(2);
+    }
+}
+
+async fn over(connection: &mut SqliteConnection, limit: usize, now: Timestamp) -> Result<Vec<i64>, Fault> {
     const OVER: &str = "SELECT id FROM ratchet_records INDEXED BY ratchet_records_leased \
             WHERE state = 'running' AND lease_until <= ?1 \
         UNION ALL SELECT id FROM ratchet_records INDEXED BY ratchet_records_leased \
             WHERE state = 'running' AND lease_until > ?2 \
         LIMIT ?3";
-    let now = sources.now();
-    let over: Vec<i64> = sqlx::query_scalar(OVER)
+    sqlx::query_scalar(OVER)
         .bind(now.as_millis())
         .bind(now.after(LONGEST_LEASE).as_millis())
         .bind(as_limit(limit))
-        .fetch_all(&mut *connection)
+        .fetch_all(connection)
         .await
-        .while_trying("look for leases that are over")?;
-    if over.is_empty() {
-        return Ok(0);
-    }
-    let mut desk = Desk::with_rows(connection, &over).await?;
-    let decided = (0..desk.sheets.len())
-        .filter(|place| desk.decide(*place, &Command::Expire, sources.moment()).is_ok())
-        .count();
-    desk.write(connection).await?;
-    Ok(decided)
+        .while_trying("look for leases that are over")
 }
 
 /// Puts tombstones in the place of settled records that are past their retention. Tombstones stay for ever.

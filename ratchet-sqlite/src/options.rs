@@ -13,6 +13,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
 
 use crate::SqliteLedger;
+use crate::desk::Logged;
 use crate::error::{Fault, While as _};
 use crate::schema;
 
@@ -36,11 +37,12 @@ pub struct SqliteOptions {
     max_page_count: Option<u32>,
 }
 
-/// Where the ledger's time and randomness come from.
+/// Where the ledger's time and randomness come from, and what it has said already.
 #[derive(Debug, Clone)]
 pub(crate) struct Sources {
     clock: SharedClock,
     random: SharedRandom,
+    pub(crate) logged: Logged,
 }
 
 impl Sources {
@@ -78,7 +80,11 @@ impl Default for SqliteOptions {
     fn default() -> Self {
         Self {
             busy_timeout: Duration::from_secs(5),
-            sources: Sources { clock: SystemClock::shared(), random: SystemRandom::shared() },
+            sources: Sources {
+                clock: SystemClock::shared(),
+                random: SystemRandom::shared(),
+                logged: Logged::default(),
+            },
             max_page_count: None,
         }
     }

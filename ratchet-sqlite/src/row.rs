@@ -16,7 +16,8 @@ use crate::error::Fault;
 /// How many rows one statement takes: bounds the memory that a statement needs, not the size of a batch.
 pub(crate) const ROWS_PER_STATEMENT: usize = 500;
 
-/// What [`read`] reads, from `ratchet_records AS r`.
+/// What [`read`] reads, from `ratchet_records AS r`. What is no JSON is handed out as a text, which reads as damaged:
+/// SQLite's own complaint would stop the whole statement, and with it every other record.
 macro_rules! record_columns {
     () => {
         "r.id, r.namespace, r.operation, r.key, r.generation, r.version, r.fingerprint, r.priority, r.created_at, \
@@ -25,7 +26,9 @@ macro_rules! record_columns {
          r.uncertainty, r.reconcile_at, r.settled_at, r.result, r.policy, r.contract, r.input, \
          (SELECT json_group_array(json_object('name', s.name, 'state', s.state, \
              'may_be_applied', json(iif(s.may_be_applied, 'true', 'false')), \
-             'first_started_at', s.first_started_at, 'pin', json(s.pin), 'contract', json(s.contract), \
+             'first_started_at', s.first_started_at, \
+             'pin', json(iif(json_valid(s.pin), s.pin, json_quote(s.pin))), \
+             'contract', json(iif(json_valid(s.contract), s.contract, json_quote(s.contract))), \
              'result', s.result)) \
           FROM ratchet_steps AS s WHERE s.record_id = r.id) AS steps"
     };

@@ -251,6 +251,12 @@ pub enum Refusal {
     /// No step of this name was entered.
     #[error("no step of this name was begun")]
     NoStep,
+    /// The ledger cannot read the record. Nothing happens to it, and nothing keeps others from their own.
+    #[error("the record cannot be read: {what}; restore it or ask for help")]
+    Damaged {
+        /// What is wrong, without any value of the record.
+        what: String,
+    },
     /// Running it again may act twice.
     #[error("running it again may have the effect twice ({}): accept the risk explicitly or resolve it first", .0.explain())]
     RiskNotAccepted(Uncertainty),

@@ -38,6 +38,9 @@ pub type SharedLedger = Arc<dyn Ledger>;
 ///
 /// Calls take batches, and each entry of a batch is answered as if it had come alone, in the order given. An error
 /// means that the ledger as a whole could not do it; a refusal of one entry stands in its own place.
+///
+/// A record that cannot be read keeps nobody from the others: claims and expiry leave it alone and find those behind it,
+/// and an order for it is refused with [`Refusal::Damaged`] in its own place.
 pub trait Ledger: Send + Sync + fmt::Debug + 'static {
     /// What this ledger can do; checked when a worker or a client is set up.
     fn capabilities(&self) -> Capabilities;
