@@ -56,6 +56,14 @@ pub struct RecordId {
     pub generation: Generation,
 }
 
+impl fmt::Display for RecordId {
+    /// For logs: the operation, a digest of the whole identity, and the generation if it is not the first. Never the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.operation, self.digest())?;
+        if self.generation == Generation::FIRST { Ok(()) } else { write!(f, "#{}", self.generation) }
+    }
+}
+
 impl RecordId {
     /// The same key and the generation that follows.
     #[must_use]
@@ -126,6 +134,7 @@ mod tests {
             generation: Generation::FIRST,
         };
         assert_eq!(id.wire_key(None).unwrap(), "invoice:inv_2048:collect:v1");
+        assert_eq!(id.to_string(), format!("collect_invoice/{}", id.digest()));
         id.generation = id.generation.next();
         id.namespace = Namespace::from_static("staging");
         let step = StepName::from_static("charge");
