@@ -102,9 +102,14 @@ CREATE TABLE ratchet_tombstones (
     PRIMARY KEY (namespace, operation, key, generation)
 ) STRICT, WITHOUT ROWID;
 
+-- Every key template that was accepted for an operation: one stays accepted beside those after it.
 CREATE TABLE ratchet_templates (
-    operation TEXT PRIMARY KEY,
+    -- Grows in the order in which they were accepted.
+    id INTEGER PRIMARY KEY,
+    operation TEXT NOT NULL,
     template TEXT NOT NULL,
-    -- Why the template differs from the one before.
+    -- Why the template differs from those before it; NULL for the first.
     new_identity TEXT
-) STRICT, WITHOUT ROWID;
+) STRICT;
+
+CREATE UNIQUE INDEX ratchet_templates_accepted ON ratchet_templates (operation, template);

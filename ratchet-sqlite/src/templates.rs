@@ -8,45 +8,50 @@ use sqlx::SqliteConnection;
 
 use crate::error::{Fault, While as _};
 
-/// Compares all declarations, each with those before it, before it writes any. The inner result is the caller's answer; it changes nothing.
+/// Compares all declarations, each with those before it, before it writes any. The inner result is the caller's answer;
+/// a refusal writes nothing.
 pub(crate) async fn declare(
     connection: &mut SqliteConnection,
     declared: &[TemplateDeclaration],
 ) -> Result<Result<(), LedgerError>, Fault> {
-    let mut differing: HashMap<&OperationName, &TemplateDeclaration> = HashMap::new();
+    let mut known: HashMap<&OperationName, Vec<String>> = HashMap::new();
+    let mut new = Vec::new();
     for declaration in declared {
-        let on_record = match differing.get(&declaration.operation) {
-            Some(earlier) => Some(earlier.template.clone()),
-            None => on_record(connection, declaration).await?,
-        };
-        if let Err(refused) = declaration.check(on_record.as_deref()) {
-            return Ok(Err(refused));
+        let operation = &declaration.operation;
+        if !known.contains_key(operation) {
+            known.insert(operation, accepted(connection, operation).await?);
         }
-        if on_record.as_ref() != Some(&declaration.template) {
-            differing.insert(&declaration.operation, declaration);
+        let known = known.entry(operation).or_default();
+        match declaration.is_new(known) {
+            Ok(false) => {}
+            Ok(true) => {
+                known.push(declaration.template.clone());
+                new.push(declaration);
+            }
+            Err(refused) => return Ok(Err(refused)),
         }
     }
-    for declaration in differing.into_values() {
+    for declaration in new {
         record(connection, declaration).await?;
     }
     Ok(Ok(()))
 }
 
-async fn on_record(
+/// In the order in which they were accepted.
+async fn accepted(
     connection: &mut SqliteConnection,
-    declaration: &TemplateDeclaration,
-) -> Result<Option<String>, Fault> {
-    sqlx::query_scalar("SELECT template FROM ratchet_templates WHERE operation = ?1")
-        .bind(declaration.operation.as_str())
-        .fetch_optional(connection)
+    operation: &OperationName,
+) -> Result<Vec<String>, Fault> {
+    sqlx::query_scalar("SELECT template FROM ratchet_templates WHERE operation = ?1 ORDER BY id")
+        .bind(operation.as_str())
+        .fetch_all(connection)
         .await
-        .while_trying("look a key template up")
+        .while_trying("look key templates up")
 }
 
 async fn record(connection: &mut SqliteConnection, declaration: &TemplateDeclaration) -> Result<(), Fault> {
-    const PUT: &str =
-        "INSERT OR REPLACE INTO ratchet_templates (operation, template, new_identity) VALUES (?1, ?2, ?3)";
-    sqlx::query(PUT)
+    const ADD: &str = "INSERT INTO ratchet_templates (operation, template, new_identity) VALUES (?1, ?2, ?3)";
+    sqlx::query(ADD)
         .bind(declaration.operation.as_str())
         .bind(&declaration.template)
         .bind(declaration.new_identity.as_deref())

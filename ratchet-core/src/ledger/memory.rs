@@ -37,7 +37,7 @@ pub struct MemoryLedger {
 struct Rows {
     by_id: BTreeMap<RecordId, Row>,
     order: BTreeMap<Cursor, RecordId>,
-    templates: BTreeMap<OperationName, String>,
+    templates: BTreeMap<OperationName, Vec<String>>,
 }
 
 #[derive(Debug)]
@@ -290,12 +290,14 @@ impl Ledger for MemoryLedger {
     fn declare(&self, templates: Vec<TemplateDeclaration>) -> LedgerFuture<'_, ()> {
         Box::pin(async move {
             let mut rows = self.rows();
-            let mut on_record = rows.templates.clone();
+            let mut accepted = rows.templates.clone();
             for declared in templates {
-                declared.check(on_record.get(&declared.operation).map(String::as_str))?;
-                on_record.insert(declared.operation, declared.template);
+                let known = accepted.entry(declared.operation.clone()).or_default();
+                if declared.is_new(known)? {
+                    known.push(declared.template);
+                }
             }
-            rows.templates = on_record;
+            rows.templates = accepted;
             Ok(())
         })
     }

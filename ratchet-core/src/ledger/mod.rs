@@ -76,10 +76,12 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
     /// What people decided about one record, in the order of time.
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>>;
 
-    /// Compares the key templates that a worker declares with those on record, and records new ones.
+    /// Compares the key templates that a worker declares with those on record, and records new ones. All are accepted,
+    /// or nothing is recorded.
     ///
     /// A template that changed under an unchanged name would give the same business action a second identity, so it
-    /// is an error unless the declaration carries a reason.
+    /// is an error unless the declaration carries a reason. One that was accepted once stays accepted beside those
+    /// that came after it, without any reason: while a change is rolled out, old and new workers start in any order.
     fn declare(&self, templates: Vec<TemplateDeclaration>) -> LedgerFuture<'_, ()>;
 
     /// How many records are due per operation and version that nobody in `served` can execute.
@@ -169,25 +171,25 @@ pub struct TemplateDeclaration {
     pub operation: OperationName,
     /// Its key template as written.
     pub template: String,
-    /// Why the template may differ from the one on record.
+    /// Why the template may differ from those on record.
     pub new_identity: Option<String>,
 }
 
 impl TemplateDeclaration {
-    /// Compares the declaration with what is on record.
+    /// Whether the template is to be added to the `known` ones of its operation, which stand in the order in which they
+    /// were accepted.
     ///
     /// # Errors
-    /// [`LedgerError::TemplateChanged`] if it differs and no reason is declared.
-    pub fn check(&self, on_record: Option<&str>) -> Result<(), LedgerError> {
-        match on_record {
-            Some(on_record) if on_record != self.template && self.new_identity.is_none() => {
-                Err(LedgerError::TemplateChanged {
-                    operation: self.operation.clone(),
-                    declared: self.template.clone(),
-                    on_record: on_record.to_owned(),
-                })
-            }
-            _ => Ok(()),
+    /// [`LedgerError::TemplateChanged`] if it is none of them and no reason is declared.
+    pub fn is_new(&self, known: &[String]) -> Result<bool, LedgerError> {
+        match known.last() {
+            Some(_) if known.contains(&self.template) => Ok(false),
+            Some(newest) if self.new_identity.is_none() => Err(LedgerError::TemplateChanged {
+                operation: self.operation.clone(),
+                declared: self.template.clone(),
+                on_record: newest.clone(),
+            }),
+            _ => Ok(true),
         }
     }
 }

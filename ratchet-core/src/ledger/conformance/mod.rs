@@ -41,6 +41,7 @@ pub mod people;
 pub mod race;
 pub mod serve;
 pub mod submit;
+pub mod template;
 pub mod work;
 
 mod build;
@@ -188,11 +189,17 @@ macro_rules! conformance {
                 records_that_change_keep_their_place,
                 an_empty_ledger_has_an_empty_page,
             }
-            serve {
+            template {
                 a_changed_template_is_refused,
-                a_changed_template_with_a_reason_is_recorded,
+                a_changed_template_with_a_reason_is_added,
+                an_accepted_template_stays_accepted,
+                old_and_new_templates_may_come_together,
+                the_first_template_needs_no_reason_and_the_second_does,
+                a_refused_batch_adds_no_template,
                 a_refused_batch_of_templates_records_nothing,
                 two_templates_for_one_name_in_one_batch_are_refused,
+            }
+            serve {
                 unserved_records_are_counted_when_they_are_due,
                 the_next_due_moment_is_the_earliest_of_waits_and_leases,
                 a_submission_wakes_a_sleeping_worker,

@@ -1,70 +1,11 @@
-//! What a worker asks before and while it sleeps: templates, unserved records, the next due moment, wake-ups.
+//! What a worker asks while it sleeps: unserved records, the next due moment, wake-ups.
 
 use super::Fixture;
 use super::build::{
     COLLECT, HOUR, MAIL, MINUTE, SECOND, V1, V2, at, cancel, claim, id, rejected, replay, served, submission,
 };
-use crate::ledger::{LedgerError, Served, TemplateDeclaration, Unserved};
-use crate::model::{Namespace, OperationName, RecordId, Submission};
-
-fn template(operation: OperationName, template: &str, new_identity: Option<&str>) -> TemplateDeclaration {
-    TemplateDeclaration {
-        operation,
-        template: template.to_owned(),
-        new_identity: new_identity.map(str::to_owned),
-    }
-}
-
-async fn declare(fixture: &Fixture, templates: Vec<TemplateDeclaration>) -> Result<(), (String, String)> {
-    match fixture.ledger.declare(templates).await {
-        Ok(()) => Ok(()),
-        Err(LedgerError::TemplateChanged { declared, on_record, .. }) => Err((declared, on_record)),
-        Err(other) => panic!("declare: {other}"),
-    }
-}
-
-fn refused(declared: &str, on_record: &str) -> Result<(), (String, String)> {
-    Err((declared.to_owned(), on_record.to_owned()))
-}
-
-/// The same action must not get a second identity by an edit of its template.
-pub async fn a_changed_template_is_refused(fixture: Fixture) {
-    let first = template(COLLECT, "invoice:<id>:v1", None);
-    assert_eq!(declare(&fixture, vec![first.clone()]).await, Ok(()));
-    assert_eq!(declare(&fixture, vec![first.clone()]).await, Ok(()));
-    let changed = template(COLLECT, "invoice:<id>:v2", None);
-    let answer = declare(&fixture, vec![changed]).await;
-    assert_eq!(answer, refused("invoice:<id>:v2", "invoice:<id>:v1"));
-    assert_eq!(declare(&fixture, vec![first]).await, Ok(()));
-}
-
-/// With a stated reason the template may change, and is the one on record from then on.
-pub async fn a_changed_template_with_a_reason_is_recorded(fixture: Fixture) {
-    for (declared, reason, answer) in [
-        ("invoice:<id>:v1", None, Ok(())),
-        ("invoice:<id>:v2", Some("ids were merged"), Ok(())),
-        ("invoice:<id>:v2", None, Ok(())),
-        ("invoice:<id>:v1", None, refused("invoice:<id>:v1", "invoice:<id>:v2")),
-    ] {
-        assert_eq!(declare(&fixture, vec![template(COLLECT, declared, reason)]).await, answer);
-    }
-}
-
-/// One refusal, and nothing of the whole batch is recorded.
-pub async fn a_refused_batch_of_templates_records_nothing(fixture: Fixture) {
-    assert_eq!(declare(&fixture, vec![template(COLLECT, "invoice:<id>", None)]).await, Ok(()));
-    let batch = vec![template(MAIL, "receipt:<id>", None), template(COLLECT, "bill:<id>", None)];
-    assert_eq!(declare(&fixture, batch).await, refused("bill:<id>", "invoice:<id>"));
-    let other = template(MAIL, "mail:<id>", None);
-    assert_eq!(declare(&fixture, vec![other]).await, Ok(()), "nothing was recorded for the first entry");
-}
-
-/// Entries of a batch see each other, as if each had come alone.
-pub async fn two_templates_for_one_name_in_one_batch_are_refused(fixture: Fixture) {
-    let batch = vec![template(COLLECT, "invoice:<id>", None), template(COLLECT, "bill:<id>", None)];
-    assert_eq!(declare(&fixture, batch).await, refused("bill:<id>", "invoice:<id>"));
-    assert_eq!(declare(&fixture, vec![template(COLLECT, "bill:<id>", None)]).await, Ok(()));
-}
+use crate::ledger::{Served, Unserved};
+use crate::model::{Namespace, RecordId, Submission};
 
 /// Due records that nobody can execute are counted per operation and version; others are not.
 pub async fn unserved_records_are_counted_when_they_are_due(fixture: Fixture) {
