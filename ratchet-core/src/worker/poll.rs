@@ -18,7 +18,7 @@ use crate::telemetry;
 /// How many leases that are over are decided about at once.
 const EXPIRE_BATCH: usize = 256;
 
-/// How long to wait when the ledger said that something is due and another worker was faster.
+/// How long to wait when the ledger says that something is due and nothing of it can be had.
 const SHORT_WAIT: Duration = Duration::from_millis(20);
 
 /// Works until the shutdown, then tells what runs to stop, waits for it, and gives up what is left when the grace is over.
@@ -96,26 +96,29 @@ async fn fill(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Duration {
     }
 }
 
+/// Looks before it claims: a look takes no lock from those who write.
 async fn try_fill(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<Duration, LedgerError> {
-    claim(shared, attempts).await?;
-    if attempts.len() >= shared.concurrency {
-        return Ok(shared.poll_interval);
+    while attempts.len() < shared.concurrency && !shared.stopping.is_cancelled() {
+        let wait = until_due(shared).await?;
+        if !wait.is_zero() {
+            return Ok(wait.min(shared.poll_interval));
+        }
+        if claim(shared, attempts).await? > 0 {
+            continue;
+        }
+        // What is due is no pending record: a lease that is over, or another worker was faster.
+        telemetry::expired(shared.ledger.expire(EXPIRE_BATCH).await?);
+        if claim(shared, attempts).await? == 0 {
+            return Ok(SHORT_WAIT.min(shared.poll_interval));
+        }
     }
-    let wait = until_due(shared).await?;
-    if !wait.is_zero() {
-        return Ok(wait.min(shared.poll_interval));
-    }
-    // Something is due that the claim did not find: a lease that is over, or work that came in between.
-    telemetry::expired(shared.ledger.expire(EXPIRE_BATCH).await?);
-    claim(shared, attempts).await?;
-    Ok(until_due(shared).await?.max(SHORT_WAIT).min(shared.poll_interval))
+    Ok(shared.poll_interval)
 }
 
-async fn claim(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<(), LedgerError> {
-    let room = shared.concurrency.saturating_sub(attempts.len());
-    if room == 0 || shared.stopping.is_cancelled() {
-        return Ok(());
-    }
+/// Leases what there is room for, and says how much that was.
+async fn claim(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<usize, LedgerError> {
+    let before = attempts.len();
+    let room = shared.concurrency.saturating_sub(before);
     let asked = shared.clock.monotonic();
     let claim = Claim {
         namespace: shared.namespace.clone(),
@@ -134,7 +137,7 @@ async fn claim(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<(), L
         let held = Held::new(shared, &record, &lease, asked);
         attempts.spawn(attempt::execute(Arc::clone(shared), record, held).instrument(span));
     }
-    Ok(())
+    Ok(attempts.len() - before)
 }
 
 fn served(shared: &Shared) -> Vec<Served> {
