@@ -1,6 +1,7 @@
 //! Which records a worker touches, and what it checks before it starts.
 
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 
 use ratchet::{
     Context, Enqueued, Failure, Input, LedgerError, Namespace, Ratchet, RecordState, State, WorkerError,
@@ -163,4 +164,48 @@ async fn a_key_that_is_refused_enqueues_nothing() {
     assert!(long.to_string().contains("255"), "{long}");
     let page = ratchet.list(ratchet::Filter { limit: 10, ..Default::default() }).await.unwrap();
     assert!(page.records.is_empty());
+}
+
+#[ratchet::operation(name = "ordered", version = "1", key = "ordered:<id>")]
+async fn ordered(State(order): State<Arc<Mutex<Vec<u64>>>>, job: Job) -> Result<(), Failure> {
+    order.lock().unwrap().push(job.id);
+    Ok(())
+}
+
+#[tokio::test]
+async fn urgent_records_come_first_and_later_ones_wait() {
+    let ratchet = Ratchet::in_memory();
+    let tomorrow = SystemTime::now() + Duration::from_hours(24);
+    let later = id_of(ordered::enqueue(&ratchet, Job { id: 0 }).not_before(tomorrow).await.unwrap());
+    let usual = id_of(ordered::enqueue(&ratchet, Job { id: 1 }).await.unwrap());
+    let idle = id_of(ordered::enqueue(&ratchet, Job { id: 2 }).priority(-1).await.unwrap());
+    let urgent = id_of(ordered::enqueue(&ratchet, Job { id: 3 }).priority(9).await.unwrap());
+    let order = Arc::new(Mutex::new(Vec::<u64>::new()));
+    let builder = ratchet.worker(ratchet::registry![ordered]).state(order.clone()).concurrency(1);
+    let worker = crate::support::start_with(builder);
+    for id in [usual, idle, urgent] {
+        settled(&ratchet, &id).await;
+    }
+    worker.stop().await;
+    assert_eq!(*order.lock().unwrap(), [3, 1, 2]);
+    let waiting = record(&ratchet, &later).await;
+    assert_eq!((waiting.state, waiting.ready_at), (RecordState::Pending, tomorrow.into()));
+}
+
+#[tokio::test]
+async fn a_new_generation_acts_again_under_the_same_key_after_a_definite_end() {
+    let ratchet = Ratchet::in_memory();
+    let worker = start(&ratchet, ratchet::registry![v1::versioned]);
+    let first = id_of(v1::versioned::enqueue(&ratchet, Job { id: 9 }).await.unwrap());
+    settled(&ratchet, &first).await;
+    let again =
+        || v1::versioned::request(Job { id: 9 }).new_generation(first.generation, "ops", "ordered twice");
+    let second = id_of(ratchet.submit(again()).await.unwrap());
+    assert_eq!((second.key.clone(), second.generation.get()), (first.key.clone(), 2));
+    assert_eq!(settled(&ratchet, &second).await.state, RecordState::Succeeded);
+    let repeated = ratchet.submit(again()).await.unwrap();
+    assert!(matches!(repeated, Enqueued::Existing { .. }), "{repeated:?}");
+    let audit = ratchet.audit(second).await.unwrap();
+    assert_eq!((audit[0].by.as_str(), audit[0].reason.as_str()), ("ops", "ordered twice"));
+    worker.stop().await;
 }
