@@ -2,6 +2,7 @@
 
 mod attempt;
 mod cause;
+mod effect;
 mod identity;
 mod name;
 mod outcome;
@@ -11,11 +12,10 @@ mod submission;
 
 pub use attempt::{Attempt, AttemptEnd, AuditEntry};
 pub use cause::{Cause, CauseKind};
+pub use effect::{Effect, Pin, Step, StepState};
 pub use identity::{Generation, KeyDigest, RecordId, WIRE_KEY_RECIPE};
 pub use name::{NameError, Namespace, OperationName, StepName, Version, WorkerId};
 pub use outcome::{Outcome, OutcomeKind};
 pub use payload::{Fingerprint, Payload, PayloadError};
-pub use record::{
-    Effect, Lease, Pin, Priority, Record, State, Step, StepState, Token, Tombstone, Uncertainty,
-};
+pub use record::{Lease, Priority, Record, State, Token, Tombstone, Uncertainty};
 pub use submission::{Conflict, Renewal, Submission, Submitted};
