@@ -194,8 +194,8 @@ impl TemplateDeclaration {
     }
 }
 
-/// Which records to list.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// Which records to list. By default a hundred of the namespace `default`, whatever their state.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
     /// Only of this namespace.
     pub namespace: Namespace,
@@ -205,8 +205,14 @@ pub struct Filter {
     pub state: Option<State>,
     /// Only after this place of an earlier page.
     pub after: Option<Cursor>,
-    /// How many at the most; at least one.
+    /// How many at the most; 100 by default, and 0 counts as 1.
     pub limit: usize,
+}
+
+impl Default for Filter {
+    fn default() -> Self {
+        Self { namespace: Namespace::default(), operation: None, state: None, after: None, limit: 100 }
+    }
 }
 
 /// A place in a listing.

@@ -38,6 +38,19 @@ pub async fn pages_cover_everything_once(fixture: Fixture) {
     assert_eq!(page.records.len(), 1, "a page holds at least one");
 }
 
+/// A filter that names no limit lists a hundred, and says where the rest starts.
+pub async fn a_page_holds_a_hundred_unless_told_otherwise(fixture: Fixture) {
+    let batch = (1..=101).map(|number| submission(&format!("invoice:{number}"))).collect();
+    assert_eq!(fixture.ledger.submit(batch).await.expect("submit").len(), 101);
+    let page = fixture.ledger.list(Filter::default()).await.expect("list");
+    assert_eq!(page.records.len(), 100);
+    assert_eq!(page.records[99].id, id("invoice:100"));
+    let rest = Filter { after: page.next, ..Filter::default() };
+    let rest = fixture.ledger.list(rest).await.expect("list");
+    assert_eq!((rest.records.len(), rest.next), (1, None));
+    assert_eq!(rest.records[0].id, id("invoice:101"));
+}
+
 /// Namespace, operation and state are kept, alone and together, on every page.
 pub async fn filters_keep_what_they_name(fixture: Fixture) {
     let tenant = Namespace::from_static("tenant-a");

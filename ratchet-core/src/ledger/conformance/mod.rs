@@ -185,6 +185,7 @@ macro_rules! conformance {
             }
             list {
                 pages_cover_everything_once,
+                a_page_holds_a_hundred_unless_told_otherwise,
                 filters_keep_what_they_name,
                 records_that_change_keep_their_place,
                 an_empty_ledger_has_an_empty_page,
