@@ -16,6 +16,7 @@ pub(crate) enum Fault {
     NoSchema,
     NewerSchema { found: i64, known: i64 },
     Damaged(&'static str),
+    Moved,
     Store { doing: &'static str, source: SharedError },
 }
 
@@ -70,6 +71,9 @@ impl Fault {
             Self::NoSchema => LedgerError::NoSchema,
             Self::NewerSchema { found, known } => LedgerError::NewerSchema { found: *found, known: *known },
             Self::Damaged(what) => LedgerError::Damaged { what: (*what).to_owned() },
+            Self::Moved => LedgerError::Damaged {
+                what: "the database file was moved or deleted while it was open".to_owned(),
+            },
             Self::Store { doing, source } => LedgerError::Store { doing, source: Box::new(source.clone()) },
         }
     }

@@ -40,6 +40,19 @@ const WAITING_CALLS: usize = 1024;
 /// ```
 ///
 /// Dropping the last handle lets the writer finish what it was asked and close the database.
+///
+/// # The file
+///
+/// The database file, and the `-wal` and `-shm` files beside it, must not be deleted, replaced or moved while any
+/// program has it open: SQLite would go on with a file that nobody finds again. On Unix the writer looks before each
+/// commit, and answers [`LedgerError::Damaged`] without writing if another file, or none, is in the place. Reads and
+/// [`submit_in`](crate::submit_in) do not look. Take backups with `VACUUM INTO` or SQLite's backup, since a copy of
+/// the open file alone lacks what is in the `-wal` file.
+///
+/// A restored backup is the ledger of the moment in which it was taken: what was recorded or settled after that is
+/// forgotten. The same action is then new again, and what was pending in the backup runs again, under the same
+/// identity: there is still one effect where the destination deduplicates and still remembers it, and nowhere else. So
+/// stop all workers before a backup is restored, and look at what the destinations have before they start again.
 #[derive(Debug)]
 pub struct SqliteLedger {
     jobs: mpsc::Sender<Job>,
@@ -78,6 +91,7 @@ impl SqliteLedger {
         let writer = Writer {
             connection: Some(opened.writer),
             reopen: opened.reopen,
+            place: opened.place,
             busy_timeout: opened.busy_timeout,
             sources: opened.sources.clone(),
             wakeups: Arc::clone(&wakeups),

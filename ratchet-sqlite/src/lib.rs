@@ -2,7 +2,7 @@
 //!
 //! [`SqliteLedger`] keeps records in an SQLite database, which may be your own: its tables start with `ratchet_`.
 //! One task writes and commits for many callers at once, every commit is synced before anybody is answered, and reads
-//! go through connections of their own. [`submit_in`] submits inside a transaction of yours.
+//! go through connections of their own. [`enqueue_in`] and [`submit_in`] work inside a transaction of yours.
 //!
 //! The tables are made by plain SQL files with a version of their own in `ratchet_schema`; the query plans of the hot
 //! paths name their indexes, so they do not depend on `ANALYZE`.
@@ -18,6 +18,7 @@ mod error;
 mod ledger;
 mod maintenance;
 mod options;
+mod place;
 mod read;
 #[cfg(test)]
 mod round_trip;
@@ -33,3 +34,8 @@ pub use ledger::SqliteLedger;
 pub use options::SqliteOptions;
 pub use schema::migrate;
 pub use submit::{submit_in, submit_in_at};
+
+/// The sqlx whose connections [`submit_in`], [`enqueue_in`] and [`migrate`] take: version 0.9. A program that depends
+/// on sqlx itself needs the same version, since the types of another are others. It has the features `runtime-tokio` and
+/// `sqlite-bundled`, and those that your own dependency on it adds.
+pub use sqlx;

@@ -15,6 +15,7 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
 use crate::SqliteLedger;
 use crate::desk::Logged;
 use crate::error::{Fault, While as _};
+use crate::place::Place;
 use crate::schema;
 
 /// How to open a [`SqliteLedger`]; [`SqliteLedger::open`] takes the defaults.
@@ -61,6 +62,7 @@ pub(crate) struct Opened {
     pub(crate) writer: SqliteConnection,
     /// How to open it again.
     pub(crate) reopen: SqliteConnectOptions,
+    pub(crate) place: Place,
     /// Connections that only read, and so never wait for the writer.
     pub(crate) readers: SqlitePool,
     pub(crate) busy_timeout: Duration,
@@ -179,7 +181,9 @@ impl SqliteOptions {
             .max_connections(READERS)
             .test_before_acquire(false)
             .connect_lazy_with(reading(reopen.clone()));
-        Ok(Opened { writer, reopen, readers, busy_timeout: self.busy_timeout, sources: self.sources.clone() })
+        let place = Place::of_opened(reopen.get_filename());
+        let (busy_timeout, sources) = (self.busy_timeout, self.sources.clone());
+        Ok(Opened { writer, reopen, place, readers, busy_timeout, sources })
     }
 }
 

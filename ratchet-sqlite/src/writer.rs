@@ -17,6 +17,7 @@ use tokio::sync::{mpsc, watch};
 use crate::batch::{Applied, Asked, Batch};
 use crate::error::{Fault, While as _};
 use crate::options::Sources;
+use crate::place::Place;
 use crate::{apply, claim, maintenance, submit, templates};
 
 /// How many calls share one commit at the most; bounds how long the first of them waits for the last.
@@ -47,6 +48,7 @@ pub(crate) struct Writer {
     /// `None` after a failure: a connection that failed is not trusted again.
     pub(crate) connection: Option<SqliteConnection>,
     pub(crate) reopen: SqliteConnectOptions,
+    pub(crate) place: Place,
     pub(crate) busy_timeout: Duration,
     pub(crate) sources: Sources,
     pub(crate) wakeups: Arc<watch::Sender<u64>>,
@@ -88,6 +90,7 @@ impl Writer {
 
     /// Does the whole batch in one transaction, or nothing of it.
     async fn commit(&mut self, batch: &Batch) -> Result<Answers, Fault> {
+        self.place.require()?;
         let connection = match &mut self.connection {
             Some(connection) => connection,
             empty => empty.insert(self.reopen.connect().await.while_trying("open the database")?),
