@@ -9,13 +9,35 @@ use crate::submit::submit_in;
 /// Enqueues in the caller's own transaction, in the namespace `default` unless the request names another: the operation
 /// is on record if, and only if, the transaction commits.
 ///
-/// [`submit_in`] says what to know about the transaction.
+/// The connection is one of sqlx 0.9 to the database that holds the ledger's tables, from a pool of your own; that sqlx
+/// is [re-exported](crate::sqlx). Take a `BEGIN IMMEDIATE` transaction where you can, or enqueue before you read.
 ///
-/// ```ignore
-/// let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
-/// sqlx::query("INSERT INTO invoices …").execute(&mut *transaction).await?;
-/// let answer = ratchet::sqlite::enqueue_in(&mut transaction, collect_invoice::request(input)).await?;
-/// transaction.commit().await?;
+/// Nobody can see the record before the commit, so nothing wakes the workers of this process: call
+/// [`SqliteLedger::wake`] after it. Without that, and in other processes, they find the record at their next poll.
+///
+/// [`submit_in`] says more about the transaction.
+///
+/// [`SqliteLedger::wake`]: crate::SqliteLedger::wake
+///
+/// ```
+/// use ratchet_core::{Operation, Request};
+/// use ratchet_sqlite::sqlx::{self, SqlitePool};
+/// use ratchet_sqlite::{SqliteLedger, enqueue_in};
+///
+/// /// `request` is what `collect_invoice::request(input)` makes.
+/// async fn place_order<O: Operation>(
+///     pool: &SqlitePool,
+///     ledger: &SqliteLedger,
+///     request: Request<O>,
+/// ) -> Result<(), Box<dyn std::error::Error>> {
+///     let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
+///     sqlx::query("INSERT INTO invoices (id) VALUES ('inv_2048')").execute(&mut *transaction).await?;
+///     // A conflict is an error here, so the invoice is rolled back with it.
+///     enqueue_in(&mut transaction, request).await?.accepted()?;
+///     transaction.commit().await?;
+///     ledger.wake();
+///     Ok(())
+/// }
 /// ```
 ///
 /// # Errors

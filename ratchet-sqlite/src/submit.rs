@@ -20,7 +20,7 @@ use crate::schema;
 
 /// Submits in the caller's own transaction: the record exists if, and only if, the transaction commits.
 ///
-/// The connection is one to the database that holds the ledger's tables, from the caller's own pool. Take a
+/// The connection is one of [sqlx 0.9](crate::sqlx) to the database that holds the ledger's tables, from the caller's own pool. Take a
 /// `BEGIN IMMEDIATE` transaction where you can, or submit before you read: a transaction that reads first fails at
 /// its first write if another program wrote in between. After the commit, [`SqliteLedger::wake`] tells the workers of
 /// this process; those of others find the record at their next poll.
