@@ -222,11 +222,15 @@ impl Ledger for MemoryLedger {
 
     fn expire(&self, limit: usize) -> LedgerFuture<'_, usize> {
         Box::pin(async move {
-            let mut rows = self.rows();
-            let now = self.clock.now();
-            let over = rows.ids_where(limit, |record| is_expired(record, now));
-            let decided =
-                over.iter().filter(|id| rows.apply(id, &Command::Expire, self.moment()).is_ok()).count();
+            let decided = {
+                let mut rows = self.rows();
+                let now = self.clock.now();
+                let over = rows.ids_where(limit, |record| is_expired(record, now));
+                over.iter().filter(|id| rows.apply(id, &Command::Expire, self.moment()).is_ok()).count()
+            };
+            if decided > 0 {
+                self.wake();
+            }
             Ok(decided)
         })
     }

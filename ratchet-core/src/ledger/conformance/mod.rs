@@ -30,6 +30,7 @@ use std::sync::Arc;
 use super::SharedLedger;
 use crate::time::{ManualClock, Timestamp};
 
+pub mod batch;
 pub mod claim;
 pub mod decision;
 pub mod generation;
@@ -42,6 +43,8 @@ pub mod race;
 pub mod serve;
 pub mod submit;
 pub mod template;
+pub mod text;
+pub mod wake;
 pub mod work;
 
 mod build;
@@ -203,8 +206,26 @@ macro_rules! conformance {
             serve {
                 unserved_records_are_counted_when_they_are_due,
                 the_next_due_moment_is_the_earliest_of_waits_and_leases,
+            }
+            wake {
                 a_submission_wakes_a_sleeping_worker,
+                one_new_record_in_a_batch_wakes_a_sleeping_worker,
                 a_replay_wakes_a_sleeping_worker,
+                a_verdict_for_another_attempt_wakes_a_sleeping_worker,
+                a_lease_that_is_given_back_wakes_a_sleeping_worker,
+                a_lease_that_ends_wakes_a_sleeping_worker,
+                a_retry_wakes_a_sleeping_worker,
+            }
+            batch {
+                one_claim_takes_what_several_would,
+                orders_are_answered_like_single_calls,
+            }
+            text {
+                the_words_of_people_are_kept,
+                the_detail_of_a_cause_is_kept,
+                inputs_and_results_are_kept,
+                pins_are_kept,
+                templates_are_compared_to_the_end,
             }
             race {
                 thirty_two_callers_make_one_record,

@@ -1,9 +1,7 @@
-//! What a worker asks while it sleeps: unserved records, the next due moment, wake-ups.
+//! What a worker asks while it sleeps: unserved records, the next due moment.
 
 use super::Fixture;
-use super::build::{
-    COLLECT, HOUR, MAIL, MINUTE, SECOND, V1, V2, at, cancel, claim, id, rejected, replay, served, submission,
-};
+use super::build::{COLLECT, HOUR, MAIL, MINUTE, V1, V2, at, cancel, claim, id, served, submission};
 use crate::ledger::{Served, Unserved};
 use crate::model::{Namespace, RecordId, Submission};
 
@@ -60,21 +58,4 @@ pub async fn the_next_due_moment_is_the_earliest_of_waits_and_leases(fixture: Fi
     fixture.apply(&id("invoice:1"), cancel()).await.expect("cancel");
     fixture.apply(&id("invoice:2"), cancel()).await.expect("cancel");
     assert_eq!(next().await, None, "settled records are never due");
-}
-
-/// Whoever sleeps on the ledger wakes when a record is submitted.
-pub async fn a_submission_wakes_a_sleeping_worker(fixture: Fixture) {
-    let mut wakeups = fixture.ledger.wakeups();
-    wakeups.borrow_and_update();
-    let _ = fixture.submit(submission("invoice:1")).await;
-    tokio::time::timeout(10 * SECOND, wakeups.changed()).await.expect("a wake-up").expect("the ledger lives");
-}
-
-/// And when one is made ready again.
-pub async fn a_replay_wakes_a_sleeping_worker(fixture: Fixture) {
-    fixture.settled(submission("invoice:1"), rejected()).await;
-    let mut wakeups = fixture.ledger.wakeups();
-    wakeups.borrow_and_update();
-    fixture.apply(&id("invoice:1"), replay(false)).await.expect("replay");
-    tokio::time::timeout(10 * SECOND, wakeups.changed()).await.expect("a wake-up").expect("the ledger lives");
 }
