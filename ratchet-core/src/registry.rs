@@ -24,7 +24,8 @@ impl Registry {
     /// A registry of these handlers.
     ///
     /// # Errors
-    /// If two of them have one name and version, one template and two names, or one name and two templates.
+    /// If two of them have one name and version, two names and templates that can render one key, or one name and two
+    /// templates without a `new_identity`.
     pub fn new(handlers: impl IntoIterator<Item = Handler>) -> Result<Self, RegistryError> {
         let handlers: Vec<Handler> = handlers.into_iter().collect();
         let declared: Vec<Declared> = handlers.iter().map(|handler| *handler.declared()).collect();

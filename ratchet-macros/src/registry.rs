@@ -53,16 +53,16 @@ fn unique(paths: Vec<Path>, errors: &mut Errors) -> Vec<Path> {
 fn emit(krate: Option<&Path>, paths: &[Path], errors: &Errors) -> TokenStream {
     let private = private(krate);
     let report = errors.report();
-    let handlers = paths.iter().map(|path| quote!(<#path as __::Operation>::HANDLER));
+    let handlers = paths.iter().map(|path| quote!(<#path as __ratchet::Operation>::HANDLER));
     // One check for each, so that the error stands where the second of two that clash is named.
     let checks = paths.iter().enumerate().skip(1).map(
-        |(at, path)| quote_spanned!(generated(path.span())=> const _: () = __::require_apart(ALL, #at);),
+        |(at, path)| quote_spanned!(generated(path.span())=> const _: () = __ratchet::require_apart(ALL, #at);),
     );
     quote!({
         #report
-        use #private as __;
-        const ALL: &[__::Handler] = &[#(#handlers),*];
+        use #private as __ratchet;
+        const ALL: &[__ratchet::Handler] = &[#(#handlers),*];
         #(#checks)*
-        __::registry(ALL)
+        __ratchet::registry(ALL)
     })
 }

@@ -27,9 +27,29 @@ fn two_names_with_one_template_clash() {
     let error = Registry::new([Handler::of::<one::send>(), Handler::of::<other::send>()]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "R014: `send_mail 1` and `send_letter 1` clash: they have the same key template, so two actions would share \
-         one key; name the action in the template"
+        "R014: `send_mail 1` and `send_letter 1` clash: some values give both the same key, so two actions could \
+         not be told apart; name the action in the template, such as `:collect`"
     );
+}
+
+#[ratchet::operation(name = "send_parcel", version = "1", key = "parcel:<order>")]
+async fn parcel(order: u64, _line: u64) -> Result<u64, Failure> {
+    Ok(order)
+}
+
+#[ratchet::operation(
+    name = "send_parcel",
+    version = "2",
+    key = "parcel:<order>:<line>",
+    new_identity = "each line is sent alone"
+)]
+async fn parcel_of_a_line(order: u64, line: u64) -> Result<u64, Failure> {
+    Ok(order + line)
+}
+
+#[test]
+fn versions_may_have_different_templates_for_a_reason() {
+    assert_eq!(ratchet::registry![parcel, parcel_of_a_line].served().count(), 2);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What is compared while compiling: names, versions and templates.
 
 use super::Handler;
+use super::overlap::{Edges, overlap};
 
 /// Name, version and key template of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub struct Declared {
     pub template: &'static str,
     /// The key template with placeholder names left out.
     pub shape: Hashed,
+    edges: Edges,
+    new_identity: bool,
 }
 
 impl Declared {
@@ -24,7 +27,21 @@ impl Declared {
         template: &'static str,
         shape: &'static str,
     ) -> Self {
-        Self { name: Hashed::new(name), version: Hashed::new(version), template, shape: Hashed::new(shape) }
+        Self {
+            name: Hashed::new(name),
+            version: Hashed::new(version),
+            template,
+            shape: Hashed::new(shape),
+            edges: Edges::of(shape),
+            new_identity: false,
+        }
+    }
+
+    /// Its template may differ from that of another version, since there is a reason.
+    #[must_use]
+    pub const fn with_new_identity(mut self) -> Self {
+        self.new_identity = true;
+        self
     }
 }
 
@@ -56,8 +73,8 @@ impl Hashed {
 pub enum Clash {
     /// Both have one name and version.
     SameOperation(usize, usize),
-    /// Both have one template and different names: two actions would share their keys.
-    SameTemplate(usize, usize),
+    /// They have different names, and templates that can render one key: two actions would share it.
+    SharedKey(usize, usize),
     /// Both have one name, and different templates: one action would have two keys.
     OtherTemplate(usize, usize),
 }
@@ -66,9 +83,8 @@ impl Clash {
     /// Which two, by their places.
     #[must_use]
     pub const fn places(self) -> (usize, usize) {
-        let (Self::SameOperation(one, other)
-        | Self::SameTemplate(one, other)
-        | Self::OtherTemplate(one, other)) = self;
+        let (Self::SameOperation(one, other) | Self::SharedKey(one, other) | Self::OtherTemplate(one, other)) =
+            self;
         (one, other)
     }
 
@@ -77,11 +93,11 @@ impl Clash {
     pub const fn explain(self) -> &'static str {
         match self {
             Self::SameOperation(..) => "they have the same name and version; give one of them another name",
-            Self::SameTemplate(..) => {
-                "they have the same key template, so two actions would share one key; name the action in the template"
+            Self::SharedKey(..) => {
+                "some values give both the same key, so two actions could not be told apart; name the action in the template, such as `:collect`"
             }
             Self::OtherTemplate(..) => {
-                "two versions of one name have different key templates, so one action would have two keys; use the same template, or another name"
+                "two versions of one name have different key templates, so one action would have two keys; use the same template or another name, or say why the keys may change: `new_identity = \"reason\"`"
             }
         }
     }
@@ -105,17 +121,19 @@ pub const fn first_clash(all: &[Declared]) -> Option<Clash> {
 }
 
 const fn clash(one: &Declared, other: &Declared, at: usize, and: usize) -> Option<Clash> {
-    let same_name = one.name.is(&other.name);
-    let same_shape = one.shape.is(&other.shape);
-    if same_name && one.version.is(&other.version) {
-        Some(Clash::SameOperation(at, and))
-    } else if same_shape && !same_name {
-        Some(Clash::SameTemplate(at, and))
-    } else if same_name && !same_shape {
-        Some(Clash::OtherTemplate(at, and))
-    } else {
-        None
+    if one.name.is(&other.name) {
+        if one.version.is(&other.version) {
+            return Some(Clash::SameOperation(at, and));
+        }
+        // As the ledger compares them: by their texts, since a renamed placeholder may be another value.
+        let may_differ = one.new_identity || other.new_identity;
+        let differ = !may_differ && !equal(one.template, other.template);
+        return if differ { Some(Clash::OtherTemplate(at, and)) } else { None };
     }
+    if one.edges.are_apart(&other.edges) || !overlap(one.shape.text, other.shape.text) {
+        return None;
+    }
+    Some(Clash::SharedKey(at, and))
 }
 
 impl Declared {
@@ -254,8 +272,20 @@ mod tests {
         let a1 = declared("a", "1", "a:<>");
         assert_eq!(first_clash(&[a1, declared("a", "2", "a:<>"), declared("b", "1", "b:<>")]), None);
         assert_eq!(first_clash(&[a1, declared("b", "1", "b:<>"), a1]), Some(Clash::SameOperation(0, 2)));
-        assert_eq!(first_clash(&[a1, declared("b", "1", "a:<>")]), Some(Clash::SameTemplate(0, 1)));
+        assert_eq!(first_clash(&[a1, declared("b", "1", "a:<>")]), Some(Clash::SharedKey(0, 1)));
+        assert_eq!(first_clash(&[a1, declared("b", "1", "a:all")]), Some(Clash::SharedKey(0, 1)));
         assert_eq!(first_clash(&[a1, declared("a", "2", "x:<>")]), Some(Clash::OtherTemplate(0, 1)));
+    }
+
+    #[test]
+    fn versions_are_compared_by_the_text_of_their_templates_unless_one_has_a_reason() {
+        let first = Declared::new("a", "1", "a:<id>", "a:<>");
+        let renamed = Declared::new("a", "2", "a:<order>", "a:<>");
+        assert_eq!(first_clash(&[first, renamed]), Some(Clash::OtherTemplate(0, 1)));
+        assert_eq!(first_clash(&[first, renamed.with_new_identity()]), None);
+        assert_eq!(first_clash(&[first.with_new_identity(), renamed]), None);
+        let same = Declared::new("a", "1", "b:<id>", "b:<>").with_new_identity();
+        assert_eq!(first_clash(&[first, same]), Some(Clash::SameOperation(0, 1)));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod declared;
 mod handler;
 mod input;
+mod overlap;
 mod parameters;
 mod render;
 mod request;
@@ -73,7 +74,7 @@ pub fn key_of<O: Operation>(input: &O::Input) -> Result<Key, KeyError> {
 #[diagnostic::on_unimplemented(
     message = "an operation returns `Result<T, ratchet::Failure>`, not `{Self}`",
     label = "expected `Result<T, ratchet::Failure>` with a `T` that implements `Serialize` and `Deserialize`",
-    note = "every error converts to `Failure` through `?`"
+    note = "every `std::error::Error` converts through `?`; for `anyhow::Error` or `Box<dyn Error>` use `.map_err(Failure::unknown)?`"
 )]
 pub trait Returns: Send + 'static {
     /// What a successful attempt leaves.

@@ -28,6 +28,8 @@ pub(super) struct Body {
     pub(super) version: LitStr,
     pub(super) template: LitStr,
     pub(super) shape: String,
+    /// What follows on `Declared::new`.
+    pub(super) declares: TokenStream,
     /// The argument of `Spec::of`.
     pub(super) contract: TokenStream,
     pub(super) calls: TokenStream,
@@ -46,6 +48,7 @@ pub(super) fn operation(args: &Complete<'_>, handler: &Handler, key: &Key) -> To
         version: args.version.clone(),
         template: args.key.clone(),
         shape: key.shape.clone(),
+        declares: args.settings.declares(),
         contract: args.settings.contract(),
         calls: quote!(#settings #states),
         key: parts.render(key),
@@ -89,7 +92,7 @@ impl<'a> Parts<'a> {
             }
             #quiet
             const _: () = {
-                use #private as __;
+                use #private as __ratchet;
                 #methods
                 #operation
                 #parameters
@@ -105,20 +108,20 @@ impl<'a> Parts<'a> {
         let input = self.payload();
         quote! {
             impl #ident {
-                #vis const NAME: &'static __::str = #name;
-                #vis const VERSION: &'static __::str = #version;
-                #vis const KEY_TEMPLATE: &'static __::str = #template;
-                #vis fn enqueue(#client: &__::Client, #(#names: #types),*) -> __::Enqueue<'_, Self> {
-                    __::Enqueue::new(#client, Self::request(#(#names),*))
+                #vis const NAME: &'static __ratchet::str = #name;
+                #vis const VERSION: &'static __ratchet::str = #version;
+                #vis const KEY_TEMPLATE: &'static __ratchet::str = #template;
+                #vis fn enqueue(#client: &__ratchet::Client, #(#names: #types),*) -> __ratchet::Enqueue<'_, Self> {
+                    __ratchet::Enqueue::new(#client, Self::request(#(#names),*))
                 }
-                #vis fn request(#(#names: #types),*) -> __::Request<Self> {
-                    __::Request::new(&#input)
+                #vis fn request(#(#names: #types),*) -> __ratchet::Request<Self> {
+                    __ratchet::Request::new(&#input)
                 }
-                #vis fn key(#(#names: &#types),*) -> __::Result<__::Key, __::KeyError> {
+                #vis fn key(#(#names: &#types),*) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
                     #key
                 }
-                #vis fn test_context(#(#names: &#types),*) -> __::Context {
-                    __::test_context::<Self>(Self::key(#(#names),*))
+                #vis fn test_context(#(#names: &#types),*) -> __ratchet::Context {
+                    __ratchet::test_context::<Self>(Self::key(#(#names),*))
                 }
             }
         }
@@ -126,30 +129,31 @@ impl<'a> Parts<'a> {
 
     fn operation(&self, body: &Body) -> TokenStream {
         let ident = &self.handler.ident;
-        let Body { shape, contract, calls, call, .. } = body;
+        let Body { shape, declares, contract, calls, call, .. } = body;
         let (input, codec) = self.input_and_codec();
-        let unknown = || quote!(__::Result<(), __::Failure>);
+        let unknown = || quote!(__ratchet::Result<(), __ratchet::Failure>);
         let output = self.handler.output.as_ref().map_or_else(unknown, ToTokens::to_token_stream);
         let (value, given) = (local("input"), local("call"));
         let fields = self.fields_of(&value);
         // What the future is not (such as `Send`) is told at the function's name.
         let future = quote_spanned! {generated(ident.span())=>
-            impl __::Future<Output = Self::Return> + __::Send
+            impl __ratchet::Future<Output = Self::Return> + __ratchet::Send
         };
         quote! {
-            impl __::Operation for #ident {
+            impl __ratchet::Operation for #ident {
                 #input
                 type Return = #output;
                 type Codec = #codec;
-                const DECLARED: __::Declared = __::Declared::new(Self::NAME, Self::VERSION, Self::KEY_TEMPLATE, #shape);
-                fn spec() -> &'static __::Spec {
-                    static SPEC: __::Spec = __::Spec::of::<#ident>(#contract) #calls;
+                const DECLARED: __ratchet::Declared =
+                    __ratchet::Declared::new(Self::NAME, Self::VERSION, Self::KEY_TEMPLATE, #shape) #declares;
+                fn spec() -> &'static __ratchet::Spec {
+                    static SPEC: __ratchet::Spec = __ratchet::Spec::of::<#ident>(#contract) #calls;
                     &SPEC
                 }
-                fn key(#value: &Self::Input) -> __::Result<__::Key, __::KeyError> {
+                fn key(#value: &Self::Input) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
                     Self::key(#(#fields),*)
                 }
-                fn call(#given: __::Call, #value: Self::Input) -> #future {
+                fn call(#given: __ratchet::Call, #value: Self::Input) -> #future {
                     #call
                 }
             }
@@ -160,10 +164,10 @@ impl<'a> Parts<'a> {
     fn input_and_codec(&self) -> (TokenStream, TokenStream) {
         let Some(Input { ty, .. }) = self.handler.single_input() else {
             let types = &self.types;
-            return (quote!(type Input = (#(#types),*);), quote!(__::ByName<Self>));
+            return (quote!(type Input = (#(#types),*);), quote!(__ratchet::ByName<Self>));
         };
         // That the type is an input is asked for here only, so a type that is none is one error.
-        let codec = quote_spanned!(generated(ty.span())=> __::Derived);
+        let codec = quote_spanned!(generated(ty.span())=> __ratchet::Derived);
         (quote_spanned!(generated(ty.span())=> type Input = #ty;), codec)
     }
 
@@ -191,11 +195,11 @@ impl<'a> Parts<'a> {
         let fields = self.handler.inputs().map(|input| {
             let (ty, name) = (&input.ty, input.name().unwrap_or_default());
             // One place asks for what a parameter needs, with the type's span.
-            quote_spanned!(generated(ty.span())=> __::field::<#ty>(#name))
+            quote_spanned!(generated(ty.span())=> __ratchet::field::<#ty>(#name))
         });
         Some(quote! {
-            impl __::Parameters for #ident {
-                type Fields = (#(__::Field<#types>),*);
+            impl __ratchet::Parameters for #ident {
+                type Fields = (#(__ratchet::Field<#types>),*);
                 const FIELDS: Self::Fields = (#(#fields),*);
             }
         })
@@ -212,7 +216,7 @@ impl<'a> Parts<'a> {
                 quote!(.part(#part, #value))
             }
         });
-        quote!(__::Render::new() #(#steps)* .finish())
+        quote!(__ratchet::Render::new() #(#steps)* .finish())
     }
 
     /// A placeholder, as a value that knows its type.
@@ -222,7 +226,7 @@ impl<'a> Parts<'a> {
         let it = local("it");
         let span = generated(*span);
         let borrow = (!fields.is_empty()).then(|| quote_spanned!(span=> &));
-        Some(quote_spanned!(span=> __::part(|#it: &#ty| #borrow #it #(.#fields)*)))
+        Some(quote_spanned!(span=> __ratchet::part(|#it: &#ty| #borrow #it #(.#fields)*)))
     }
 
     /// What only the compiler knows about the key.
@@ -231,8 +235,8 @@ impl<'a> Parts<'a> {
         let parts: Vec<TokenStream> = key.pieces.iter().filter_map(|piece| self.part(piece)).collect();
         let require = match key.distinction {
             _ if parts.is_empty() => return None,
-            Distinction::Required => quote_spanned!(span=> __::require_distinguishing),
-            Distinction::Waived => quote_spanned!(span=> __::require_indistinct),
+            Distinction::Required => quote_spanned!(span=> __ratchet::require_distinguishing),
+            Distinction::Waived => quote_spanned!(span=> __ratchet::require_indistinct),
         };
         let list = quote_spanned!(span=> (&[#(#parts.distinguishes()),*]));
         Some(quote_spanned!(span=> const _: () = #require #list;))
@@ -257,7 +261,7 @@ fn states(handler: &Handler) -> Option<TokenStream> {
 
 fn state(ty: &Type) -> TokenStream {
     let span = generated(ty.span());
-    let function = quote_spanned!(span=> __::state::<#ty>);
+    let function = quote_spanned!(span=> __ratchet::state::<#ty>);
     quote!(#function())
 }
 
@@ -269,7 +273,7 @@ fn call(handler: &Handler) -> TokenStream {
     let mut at = 0..;
     let arguments = handler.parameters.iter().map(|parameter| match parameter {
         Parameter::Context(ty) => {
-            let context = quote_spanned!(generated(ty.span())=> __::context::<#ty>);
+            let context = quote_spanned!(generated(ty.span())=> __ratchet::context::<#ty>);
             quote!(#context(&#given))
         }
         Parameter::State(ty) => {

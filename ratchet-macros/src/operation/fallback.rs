@@ -17,10 +17,11 @@ pub(super) fn operation(args: &Args, handler: &Handler) -> TokenStream {
         version: text("0"),
         template: text(""),
         shape: String::new(),
-        contract: quote!(__::Contract::NONE),
+        declares: TokenStream::new(),
+        contract: quote!(__ratchet::Contract::NONE),
         calls: TokenStream::new(),
-        key: quote!(__::missing()),
-        call: quote!(async { __::missing() }),
+        key: quote!(__ratchet::missing()),
+        call: quote!(async { __ratchet::missing() }),
         checks: TokenStream::new(),
     })
 }

@@ -11,7 +11,7 @@ use crate::errors::{Errors, with_help};
 /// A reason has at least this many characters.
 pub(crate) const SHORTEST_REASON: usize = 8;
 
-/// What the attribute says beside the required arguments, with `__` as the name of ratchet's private module.
+/// What the attribute says beside the required arguments, with `__ratchet` as the name of ratchet's private module.
 #[derive(Default)]
 pub(super) struct Settings {
     contract: Option<TokenStream>,
@@ -32,8 +32,8 @@ impl Settings {
         match name {
             "destination" => {
                 self.contract = Some(match value::word_or(name, expr, &["none", "steps"], CONTRACT)? {
-                    WordOr::Word(word) if word == "steps" => quote!(__::Contract::STEPS),
-                    WordOr::Word(_) => quote!(__::Contract::NONE),
+                    WordOr::Word(word) if word == "steps" => quote!(__ratchet::Contract::STEPS),
+                    WordOr::Word(_) => quote!(__ratchet::Contract::NONE),
                     WordOr::Expr(expr) => expr.to_token_stream(),
                 });
             }
@@ -41,9 +41,9 @@ impl Settings {
                 let words = ["standard", "aggressive", "relaxed"];
                 let retry = match value::word_or(name, expr, &words, RETRY)? {
                     WordOr::Word(word) => match word.as_str() {
-                        "aggressive" => quote!(__::RetryPolicy::AGGRESSIVE),
-                        "relaxed" => quote!(__::RetryPolicy::RELAXED),
-                        _ => quote!(__::RetryPolicy::STANDARD),
+                        "aggressive" => quote!(__ratchet::RetryPolicy::AGGRESSIVE),
+                        "relaxed" => quote!(__ratchet::RetryPolicy::RELAXED),
+                        _ => quote!(__ratchet::RetryPolicy::STANDARD),
                     },
                     WordOr::Expr(expr) => expr.to_token_stream(),
                 };
@@ -56,7 +56,7 @@ impl Settings {
                     "may_lose" => quote!(MayLose),
                     _ => quote!(Park),
                 };
-                self.policy.push(quote!(on_unknown: __::OnUnknown::#variant));
+                self.policy.push(quote!(on_unknown: __ratchet::OnUnknown::#variant));
             }
             "timeout" => {
                 let timeout = value::duration(name, expr)?;
@@ -74,14 +74,19 @@ impl Settings {
 
     /// The argument of `Spec::of`.
     pub(super) fn contract(&self) -> TokenStream {
-        self.contract.clone().unwrap_or_else(|| quote!(__::Contract::NONE))
+        self.contract.clone().unwrap_or_else(|| quote!(__ratchet::Contract::NONE))
+    }
+
+    /// What is said beside name, version and template where versions are compared.
+    pub(super) fn declares(&self) -> TokenStream {
+        self.new_identity.as_ref().map(|_| quote!(.with_new_identity())).unwrap_or_default()
     }
 
     /// The calls that follow on it.
     pub(super) fn calls(&self) -> TokenStream {
         let policy = (!self.policy.is_empty()).then(|| {
             let fields = &self.policy;
-            quote!(.policy(__::Policy { #(#fields,)* ..__::Policy::DEFAULT }))
+            quote!(.policy(__ratchet::Policy { #(#fields,)* ..__ratchet::Policy::DEFAULT }))
         });
         let priority = self.priority.iter();
         let new_identity = self.new_identity.iter();

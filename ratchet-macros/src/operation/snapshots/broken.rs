@@ -4,46 +4,55 @@ struct collect_invoice {
     _never: ::core::convert::Infallible,
 }
 const _: () = {
-    use ::ratchet::__private as __;
+    use ::ratchet::__private as __ratchet;
     impl collect_invoice {
-        const NAME: &'static __::str = "invalid";
-        const VERSION: &'static __::str = "0";
-        const KEY_TEMPLATE: &'static __::str = "";
-        fn enqueue(client: &__::Client, input: CollectInvoice) -> __::Enqueue<'_, Self> {
-            __::Enqueue::new(client, Self::request(input))
+        const NAME: &'static __ratchet::str = "invalid";
+        const VERSION: &'static __ratchet::str = "0";
+        const KEY_TEMPLATE: &'static __ratchet::str = "";
+        fn enqueue(
+            client: &__ratchet::Client,
+            input: CollectInvoice,
+        ) -> __ratchet::Enqueue<'_, Self> {
+            __ratchet::Enqueue::new(client, Self::request(input))
         }
-        fn request(input: CollectInvoice) -> __::Request<Self> {
-            __::Request::new(&input)
+        fn request(input: CollectInvoice) -> __ratchet::Request<Self> {
+            __ratchet::Request::new(&input)
         }
-        fn key(input: &CollectInvoice) -> __::Result<__::Key, __::KeyError> {
-            __::missing()
+        fn key(
+            input: &CollectInvoice,
+        ) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
+            __ratchet::missing()
         }
-        fn test_context(input: &CollectInvoice) -> __::Context {
-            __::test_context::<Self>(Self::key(input))
+        fn test_context(input: &CollectInvoice) -> __ratchet::Context {
+            __ratchet::test_context::<Self>(Self::key(input))
         }
     }
-    impl __::Operation for collect_invoice {
+    impl __ratchet::Operation for collect_invoice {
         type Input = CollectInvoice;
         type Return = Result<Receipt, Failure>;
-        type Codec = __::Derived;
-        const DECLARED: __::Declared = __::Declared::new(
+        type Codec = __ratchet::Derived;
+        const DECLARED: __ratchet::Declared = __ratchet::Declared::new(
             Self::NAME,
             Self::VERSION,
             Self::KEY_TEMPLATE,
             "",
         );
-        fn spec() -> &'static __::Spec {
-            static SPEC: __::Spec = __::Spec::of::<collect_invoice>(__::Contract::NONE);
+        fn spec() -> &'static __ratchet::Spec {
+            static SPEC: __ratchet::Spec = __ratchet::Spec::of::<
+                collect_invoice,
+            >(__ratchet::Contract::NONE);
             &SPEC
         }
-        fn key(input: &Self::Input) -> __::Result<__::Key, __::KeyError> {
+        fn key(
+            input: &Self::Input,
+        ) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
             Self::key(input)
         }
         fn call(
-            call: __::Call,
+            call: __ratchet::Call,
             input: Self::Input,
-        ) -> impl __::Future<Output = Self::Return> + __::Send {
-            async { __::missing() }
+        ) -> impl __ratchet::Future<Output = Self::Return> + __ratchet::Send {
+            async { __ratchet::missing() }
         }
     }
 };

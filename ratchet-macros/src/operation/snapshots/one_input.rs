@@ -4,56 +4,62 @@ pub struct collect_invoice {
     _never: ::core::convert::Infallible,
 }
 const _: () = {
-    use ::ratchet::__private as __;
+    use ::ratchet::__private as __ratchet;
     impl collect_invoice {
-        pub const NAME: &'static __::str = "collect_invoice";
-        pub const VERSION: &'static __::str = "1";
-        pub const KEY_TEMPLATE: &'static __::str = "invoice:<invoice_id>:collect:v1";
+        pub const NAME: &'static __ratchet::str = "collect_invoice";
+        pub const VERSION: &'static __ratchet::str = "1";
+        pub const KEY_TEMPLATE: &'static __ratchet::str = "invoice:<invoice_id>:collect:v1";
         pub fn enqueue(
-            client: &__::Client,
+            client: &__ratchet::Client,
             input: CollectInvoice,
-        ) -> __::Enqueue<'_, Self> {
-            __::Enqueue::new(client, Self::request(input))
+        ) -> __ratchet::Enqueue<'_, Self> {
+            __ratchet::Enqueue::new(client, Self::request(input))
         }
-        pub fn request(input: CollectInvoice) -> __::Request<Self> {
-            __::Request::new(&input)
+        pub fn request(input: CollectInvoice) -> __ratchet::Request<Self> {
+            __ratchet::Request::new(&input)
         }
-        pub fn key(input: &CollectInvoice) -> __::Result<__::Key, __::KeyError> {
-            __::Render::new()
+        pub fn key(
+            input: &CollectInvoice,
+        ) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
+            __ratchet::Render::new()
                 .literal("invoice:")
-                .part(__::part(|it: &CollectInvoice| &it.invoice_id), input)
+                .part(__ratchet::part(|it: &CollectInvoice| &it.invoice_id), input)
                 .literal(":collect:v1")
                 .finish()
         }
-        pub fn test_context(input: &CollectInvoice) -> __::Context {
-            __::test_context::<Self>(Self::key(input))
+        pub fn test_context(input: &CollectInvoice) -> __ratchet::Context {
+            __ratchet::test_context::<Self>(Self::key(input))
         }
     }
-    impl __::Operation for collect_invoice {
+    impl __ratchet::Operation for collect_invoice {
         type Input = CollectInvoice;
         type Return = Result<Receipt, Failure>;
-        type Codec = __::Derived;
-        const DECLARED: __::Declared = __::Declared::new(
+        type Codec = __ratchet::Derived;
+        const DECLARED: __ratchet::Declared = __ratchet::Declared::new(
             Self::NAME,
             Self::VERSION,
             Self::KEY_TEMPLATE,
             "invoice:<>:collect:v1",
         );
-        fn spec() -> &'static __::Spec {
-            static SPEC: __::Spec = __::Spec::of::<collect_invoice>(__::Contract::NONE);
+        fn spec() -> &'static __ratchet::Spec {
+            static SPEC: __ratchet::Spec = __ratchet::Spec::of::<
+                collect_invoice,
+            >(__ratchet::Contract::NONE);
             &SPEC
         }
-        fn key(input: &Self::Input) -> __::Result<__::Key, __::KeyError> {
+        fn key(
+            input: &Self::Input,
+        ) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
             Self::key(input)
         }
         fn call(
-            call: __::Call,
+            call: __ratchet::Call,
             input: Self::Input,
-        ) -> impl __::Future<Output = Self::Return> + __::Send {
-            collect_invoice(__::context::<Context>(&call), input)
+        ) -> impl __ratchet::Future<Output = Self::Return> + __ratchet::Send {
+            collect_invoice(__ratchet::context::<Context>(&call), input)
         }
     }
-    const _: () = __::require_distinguishing(
-        &[__::part(|it: &CollectInvoice| &it.invoice_id).distinguishes()],
+    const _: () = __ratchet::require_distinguishing(
+        &[__ratchet::part(|it: &CollectInvoice| &it.invoice_id).distinguishes()],
     );
 };

@@ -4,36 +4,36 @@ struct charge {
     _never: ::core::convert::Infallible,
 }
 const _: () = {
-    use ::ratchet::__private as __;
+    use ::ratchet::__private as __ratchet;
     impl charge {
-        const NAME: &'static __::str = "charge";
-        const VERSION: &'static __::str = "1";
-        const KEY_TEMPLATE: &'static __::str = "charge:<invoice_id>:<type.code>:v1";
+        const NAME: &'static __ratchet::str = "charge";
+        const VERSION: &'static __ratchet::str = "1";
+        const KEY_TEMPLATE: &'static __ratchet::str = "charge:<invoice_id>:<type.code>:v1";
         fn enqueue(
-            client: &__::Client,
+            client: &__ratchet::Client,
             invoice_id: InvoiceId,
             r#type: Kind,
             amount: u64,
-        ) -> __::Enqueue<'_, Self> {
-            __::Enqueue::new(client, Self::request(invoice_id, r#type, amount))
+        ) -> __ratchet::Enqueue<'_, Self> {
+            __ratchet::Enqueue::new(client, Self::request(invoice_id, r#type, amount))
         }
         fn request(
             invoice_id: InvoiceId,
             r#type: Kind,
             amount: u64,
-        ) -> __::Request<Self> {
-            __::Request::new(&(invoice_id, r#type, amount))
+        ) -> __ratchet::Request<Self> {
+            __ratchet::Request::new(&(invoice_id, r#type, amount))
         }
         fn key(
             invoice_id: &InvoiceId,
             r#type: &Kind,
             amount: &u64,
-        ) -> __::Result<__::Key, __::KeyError> {
-            __::Render::new()
+        ) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
+            __ratchet::Render::new()
                 .literal("charge:")
-                .part(__::part(|it: &InvoiceId| it), invoice_id)
+                .part(__ratchet::part(|it: &InvoiceId| it), invoice_id)
                 .literal(":")
-                .part(__::part(|it: &Kind| &it.code), r#type)
+                .part(__ratchet::part(|it: &Kind| &it.code), r#type)
                 .literal(":v1")
                 .finish()
         }
@@ -41,46 +41,54 @@ const _: () = {
             invoice_id: &InvoiceId,
             r#type: &Kind,
             amount: &u64,
-        ) -> __::Context {
-            __::test_context::<Self>(Self::key(invoice_id, r#type, amount))
+        ) -> __ratchet::Context {
+            __ratchet::test_context::<Self>(Self::key(invoice_id, r#type, amount))
         }
     }
-    impl __::Operation for charge {
+    impl __ratchet::Operation for charge {
         type Input = (InvoiceId, Kind, u64);
         type Return = Result<(), Failure>;
-        type Codec = __::ByName<Self>;
-        const DECLARED: __::Declared = __::Declared::new(
+        type Codec = __ratchet::ByName<Self>;
+        const DECLARED: __ratchet::Declared = __ratchet::Declared::new(
             Self::NAME,
             Self::VERSION,
             Self::KEY_TEMPLATE,
             "charge:<>:<>:v1",
         );
-        fn spec() -> &'static __::Spec {
-            static SPEC: __::Spec = __::Spec::of::<charge>(__::Contract::NONE);
+        fn spec() -> &'static __ratchet::Spec {
+            static SPEC: __ratchet::Spec = __ratchet::Spec::of::<
+                charge,
+            >(__ratchet::Contract::NONE);
             &SPEC
         }
-        fn key(input: &Self::Input) -> __::Result<__::Key, __::KeyError> {
+        fn key(
+            input: &Self::Input,
+        ) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
             Self::key(&input.0, &input.1, &input.2)
         }
         fn call(
-            call: __::Call,
+            call: __ratchet::Call,
             input: Self::Input,
-        ) -> impl __::Future<Output = Self::Return> + __::Send {
+        ) -> impl __ratchet::Future<Output = Self::Return> + __ratchet::Send {
             charge(input.0, input.1, input.2)
         }
     }
-    impl __::Parameters for charge {
-        type Fields = (__::Field<InvoiceId>, __::Field<Kind>, __::Field<u64>);
+    impl __ratchet::Parameters for charge {
+        type Fields = (
+            __ratchet::Field<InvoiceId>,
+            __ratchet::Field<Kind>,
+            __ratchet::Field<u64>,
+        );
         const FIELDS: Self::Fields = (
-            __::field::<InvoiceId>("invoice_id"),
-            __::field::<Kind>("type"),
-            __::field::<u64>("amount"),
+            __ratchet::field::<InvoiceId>("invoice_id"),
+            __ratchet::field::<Kind>("type"),
+            __ratchet::field::<u64>("amount"),
         );
     }
-    const _: () = __::require_distinguishing(
+    const _: () = __ratchet::require_distinguishing(
         &[
-            __::part(|it: &InvoiceId| it).distinguishes(),
-            __::part(|it: &Kind| &it.code).distinguishes(),
+            __ratchet::part(|it: &InvoiceId| it).distinguishes(),
+            __ratchet::part(|it: &Kind| &it.code).distinguishes(),
         ],
     );
 };

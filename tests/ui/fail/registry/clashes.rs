@@ -27,12 +27,24 @@ async fn second(order: u64, line: u64) -> Result<(), Failure> {
     Ok(())
 }
 
+#[ratchet::operation(name = "file_mail", version = "1", key = "mail:<folder>/all")]
+async fn file(folder: u64, line: u64) -> Result<(), Failure> {
+    Ok(())
+}
+
+#[ratchet::operation(name = "send_mail", version = "3", key = "mail:<mail>/<line>")]
+async fn renamed(mail: u64, line: u64) -> Result<(), Failure> {
+    Ok(())
+}
+
 async fn plain() {}
 
 fn main() {
     let _ = ratchet::registry![first::send, again];
     let _ = ratchet::registry![first::send, letter];
     let _ = ratchet::registry![first::send, second];
+    let _ = ratchet::registry![first::send, file];
+    let _ = ratchet::registry![first::send, renamed];
     let _ = ratchet::registry![first::send, second, first::send];
     let _ = ratchet::registry![first::send, plain, absent];
     let _ = ratchet::registry![first::send; letter];
