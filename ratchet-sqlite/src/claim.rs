@@ -18,7 +18,8 @@ use crate::row::rows_as_json;
 /// One operation, version and priority: a contiguous part of the index of pending records.
 struct Shelf {
     served: (String, String),
-    priority: i16,
+    /// As it is in the index: one that is out of its range is damage to its record alone.
+    priority: i64,
 }
 
 /// The priorities of pending records in namespace `?1` for each operation and version in `?2`, by one seek each.
@@ -158,7 +159,7 @@ async fn shelves(connection: &mut SqliteConnection, claim: &Claim) -> Result<Vec
             let row = Columns(row);
             Ok(Shelf {
                 served: (row.text("operation")?.to_owned(), row.text("version")?.to_owned()),
-                priority: row.small("priority")?,
+                priority: row.number("priority")?,
             })
         })
         .collect()

@@ -74,6 +74,17 @@ async fn a_claim_takes_no_more_than_it_may_behind_damaged_rows() {
 }
 
 #[tokio::test]
+async fn a_priority_out_of_its_range_stops_its_own_record_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let ledger = open(directory.path()).await;
+    submit_new(&ledger, "broken").await;
+    submit_new(&ledger, "sound").await;
+    let damage = "UPDATE ratchet_records SET priority = 100000 WHERE key LIKE '%broken%'";
+    assert_eq!(execute(directory.path(), damage).await, 1);
+    assert_eq!(keys(&claim(&ledger, 1).await), ["invoice:sound:collect:v1"]);
+}
+
+#[tokio::test]
 async fn expiry_goes_past_damaged_rows() {
     let directory = tempfile::tempdir().unwrap();
     let (ledger, clock) = with_clock(directory.path()).await;
