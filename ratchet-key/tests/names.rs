@@ -34,6 +34,9 @@ fn attempts() {
             ("attempt.number", "attempt"),
             ("message.redelivered", "redelivered"),
             ("attempt2", "attempt"),
+            ("fencing_token", "token"),
+            ("lease.token", "token"),
+            ("attemptToken", "token"),
         ],
     );
     silent(&[
@@ -65,6 +68,10 @@ fn times() {
             ("epoch_ms", "epoch_ms"),
             ("current_time", "current_time"),
             ("today", "today"),
+            ("utcnow", "utcnow"),
+            ("todays_date", "todays_date"),
+            ("current_millis", "current_millis"),
+            ("executionTime", "execution_time"),
             ("at", "at"),
             ("time", "time"),
         ],

@@ -29,3 +29,12 @@ pub(super) const TOPIC: Topic = Topic {
     why: "counts attempts, so every retry would carry another key and nothing would be deduplicated",
     help: "the handler can read the attempt from `ctx.attempt()`",
 };
+
+/// Tokens that fence one attempt off from the next: no credentials, and new each time.
+pub(super) const TOKENS: Topic = Topic {
+    code: Code::R001,
+    neutral_tails: "value, str, string, number",
+    rules: &[Rule { scope: Scope::Of("fencing, lease, attempt"), phrases: "token" }],
+    why: "is another one for each attempt, so every retry would carry another key and nothing would be deduplicated",
+    help: "the handler can read it from `ctx.token()`",
+};

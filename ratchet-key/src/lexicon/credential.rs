@@ -3,10 +3,10 @@
 use crate::finding::Code;
 use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
-/// Words that make a token a cursor, a count or a collectible.
+/// Words that make a token a cursor, a count, a collectible or the number of an attempt.
 const HARMLESS_TOKENS: List = "\
     next, prev, previous, page, cursor, continuation, prompt, completion, parser, lexer, nft, erc, crypto, \
-    input, output, sync, asset, website, widget";
+    input, output, sync, asset, website, widget, fencing, lease, attempt";
 
 /// Whose `pin` or `code` is a secret.
 const ACCOUNTS: List = "account, card, user, customer, member, login, security, sim, device";

@@ -41,7 +41,8 @@ pub struct NameFinding {
 }
 
 /// The topics in the order in which they are asked: what must not leak first, then what defeats deduplication.
-const TOPICS: [&Topic; 5] = [&credential::TOPIC, &pii::TOPIC, &attempt::TOPIC, &random::TOPIC, &time::TOPIC];
+const TOPICS: [&Topic; 6] =
+    [&credential::TOPIC, &pii::TOPIC, &attempt::TOPIC, &attempt::TOKENS, &random::TOPIC, &time::TOPIC];
 
 /// Judges one name: the last name of a placeholder, or a field of a struct.
 ///

@@ -17,7 +17,7 @@ pub(super) const TOPIC: Topic = Topic {
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                now, timestamp, timestamps, ts, jetzt, ahora, maintenant, agora, adesso, today, epoch ms, \
+                now, utcnow, todays date, current millis, current ms, execution time, timestamp, timestamps, ts, jetzt, ahora, maintenant, agora, adesso, today, epoch ms, \
                 epoch millis, epoch seconds, epoch secs, epoch nanos, epoch micros, epoch time, unix time, \
                 unixtime, unix epoch, unix ms, unix seconds, current time, current date, current datetime, \
                 system time, wall clock, wall time, server time, clock, time bucket, hour bucket, \

@@ -70,7 +70,13 @@ const KINDS: &[Kind] = &[
     },
     Kind {
         code: Code::R008,
-        names: &["Duration", "TimeDelta", "SignedDuration", "Value"],
+        names: &["Duration", "TimeDelta", "SignedDuration"],
+        why: "is a duration, and one length of time has many texts, such as `60s` and `1m`",
+        help: "use an integer in a fixed unit, such as `period_days`, or the id of the record",
+    },
+    Kind {
+        code: Code::R008,
+        names: &["Value"],
         why: "has more than one text for one value",
         help: "use an integer or an id in its place",
     },
