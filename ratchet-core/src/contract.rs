@@ -57,8 +57,15 @@ impl Contract {
 
     /// The destination recognises a repeated request by the HTTP header `name`, for 24 hours unless
     /// [`remembers_for`](Self::remembers_for) or [`remembers_forever`](Self::remembers_forever) says otherwise.
+    ///
+    /// # Panics
+    /// If `name` is not the name of a header; in a constant, the compiler says so.
     #[must_use]
     pub const fn header(name: &'static str) -> Self {
+        assert!(
+            is_header_name(name),
+            "this is no name of an HTTP header: it has letters, digits and `-`, such as `Idempotency-Key`"
+        );
         Self {
             mechanism: Mechanism::Header(Cow::Borrowed(name)),
             retention: Retention::For(Duration::from_hours(24)),
@@ -113,6 +120,37 @@ impl Contract {
     }
 }
 
+/// Whether the text is a token of RFC 9110.
+const fn is_header_name(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let sound = bytes[at].is_ascii_alphanumeric()
+            || matches!(
+                bytes[at],
+                b'!' | b'#'
+                    | b'$'
+                    | b'%'
+                    | b'&'
+                    | b'\''
+                    | b'*'
+                    | b'+'
+                    | b'-'
+                    | b'.'
+                    | b'^'
+                    | b'_'
+                    | b'`'
+                    | b'|'
+                    | b'~'
+            );
+        if !sound {
+            return false;
+        }
+        at += 1;
+    }
+    !bytes.is_empty()
+}
+
 fn margin(retention: Duration) -> Duration {
     (retention / 10).min(Duration::from_hours(1))
 }
@@ -130,6 +168,14 @@ mod tests {
         assert_eq!(day.window_end(sent), Some(sent.after(23 * HOUR)));
         let hour = Contract::header("Idempotency-Key").remembers_for(HOUR);
         assert_eq!(hour.window_end(sent), Some(sent.after(Duration::from_mins(54))));
+    }
+
+    #[test]
+    fn a_header_has_a_name() {
+        assert!(is_header_name("Idempotency-Key") && is_header_name("x_request.id"));
+        for refused in ["", "bad header", "bad\n", "key:", "schlüssel"] {
+            assert!(!is_header_name(refused), "{refused:?}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub use crate::failure::Failure;
 pub use crate::key_part::KeyPart;
 pub use crate::operation::{
     ByName, Call, Declared, Derived, Field, Handler, Input, Operation, Parameters, Render, Request, Spec,
-    field, part, require_apart, require_distinguishing, require_indistinct,
+    field, lasting, part, require_apart, require_distinguishing, require_indistinct,
 };
 pub use crate::policy::{OnUnknown, Policy, RetryPolicy};
 pub use crate::registry::Registry;

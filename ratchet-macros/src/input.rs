@@ -8,7 +8,7 @@ use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Path, Token};
 
 use crate::errors::{Errors, with_help};
 use crate::key::Allowances;
-use crate::names::{generated, private, unraw};
+use crate::names::{crate_path, generated, private, unraw};
 
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
     match syn::parse2::<DeriveInput>(item) {
@@ -68,7 +68,8 @@ fn check(field: &Field, entity: &str, private: &TokenStream, errors: &mut Errors
     let name = field.ident.as_ref().map(unraw)?;
     let found = judge_name(Some(entity), &name).filter(|found| found.code == Code::R005);
     if let Some(found) = found.filter(|_| options.allow.take(Code::R005).is_none()) {
-        errors.at(field.ident.span(), credential(&name, &found));
+        errors
+            .at(field.ident.span(), credential("field", &name, &found, "#[ratchet(allow(R005 = \"why\"))]"));
     }
     options.allow.report_unused(errors);
     let ty = &field.ty;
@@ -76,13 +77,16 @@ fn check(field: &Field, entity: &str, private: &TokenStream, errors: &mut Errors
     is_key.then(|| quote_spanned!(generated(ty.span())=> #private::assert_key_part::<#ty>()))
 }
 
-fn credential(name: &str, found: &NameFinding) -> String {
+/// What is said of a credential in the payload.
+pub(crate) fn credential(kind: &str, name: &str, found: &NameFinding, permission: &str) -> String {
     let message = format!(
-        "{}: `{}` in the field `{name}` is a credential, and inputs are stored with the record and shown to operators",
+        "{}: `{}` in the {kind} `{name}` is a credential, and inputs are stored with the record and shown to operators",
         found.code, found.word
     );
-    let help = "store it elsewhere and pass its id, or take a client that holds it as `State<T>`; if the name misleads: \
-                #[ratchet(allow(R005 = \"why\"))]";
+    let help = format!(
+        "store it elsewhere and pass its id, or take a client that holds it as `State<T>`; if the name misleads: \
+         {permission}"
+    );
     with_help(message, help)
 }
 
@@ -107,7 +111,7 @@ impl Options {
             let parsed = attr.parse_nested_meta(|meta| {
                 if place == Place::Struct && meta.path.is_ident("crate") {
                     meta.input.parse::<Token![=]>()?;
-                    options.krate = Some(meta.input.call(Path::parse_mod_style)?);
+                    options.krate = Some(crate_path(meta.input)?);
                     Ok(())
                 } else if place == Place::Field && meta.path.is_ident("allow") {
                     let content;

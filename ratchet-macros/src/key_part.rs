@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 use syn::{Data, DataEnum, DataStruct, DeriveInput, Error, Fields, Member, Path, Token, Type};
 
 use crate::errors::{Errors, with_help};
-use crate::names::{generated, private, unraw};
+use crate::names::{crate_path, generated, private, snake_case, unraw};
 
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
     let item: DeriveInput = match syn::parse2(item) {
@@ -115,30 +115,13 @@ fn implementation(
     }
 }
 
-/// `PushMessage` as `push_message`, `HTTPCall` as `http_call`.
-fn snake_case(name: &str) -> String {
-    let chars: Vec<char> = name.chars().collect();
-    let mut text = String::new();
-    for (at, char) in chars.iter().enumerate() {
-        let before = at.checked_sub(1).and_then(|before| chars.get(before));
-        let after_small = before.is_some_and(|before| before.is_lowercase() || before.is_ascii_digit());
-        let ends_capitals = before.is_some_and(|before| before.is_uppercase())
-            && chars.get(at + 1).is_some_and(|next| next.is_lowercase());
-        if char.is_uppercase() && (after_small || ends_capitals) {
-            text.push('_');
-        }
-        text.extend(char.to_lowercase());
-    }
-    text
-}
-
 fn krate(item: &DeriveInput) -> Result<Option<Path>, Errors> {
     let mut krate = None;
     for attr in item.attrs.iter().filter(|attr| attr.path().is_ident("ratchet")) {
         attr.parse_nested_meta(|meta| {
             if meta.path.is_ident("crate") {
                 meta.input.parse::<Token![=]>()?;
-                krate = Some(meta.input.call(Path::parse_mod_style)?);
+                krate = Some(crate_path(meta.input)?);
                 return Ok(());
             }
             Err(meta.error(with_help("R015: unknown argument", "here there is `crate = path`")))
@@ -146,23 +129,4 @@ fn krate(item: &DeriveInput) -> Result<Option<Path>, Errors> {
         .map_err(one)?;
     }
     Ok(krate)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::snake_case;
-
-    #[test]
-    fn variants_are_written_in_snake_case() {
-        for (name, text) in [
-            ("Mail", "mail"),
-            ("PushMessage", "push_message"),
-            ("HTTPCall", "http_call"),
-            ("V2", "v2"),
-            ("V2Beta", "v2_beta"),
-            ("USD", "usd"),
-        ] {
-            assert_eq!(snake_case(name), text);
-        }
-    }
 }

@@ -50,7 +50,7 @@ use proc_macro::TokenStream;
 /// | `name` | the name under which it is on record; required |
 /// | `version` | the version of its code and input; required |
 /// | `key` | the key template, such as `"invoice:<invoice_id>:collect:v1"`; required |
-/// | `destination` | `none` (the default), `steps`, or a constant of type `Contract` |
+/// | `destination` | `none` (the default), or a constant of type `Contract` |
 /// | `on_unknown` | `park` (the default), `may_duplicate` or `may_lose` |
 /// | `retry` | `standard` (the default), `aggressive`, `relaxed`, or a constant of type `RetryPolicy` |
 /// | `timeout`, `retention` | `"30s"`, `"90d"` (`ms`, `s`, `m`, `h`, `d`), or a constant of type `Duration` |

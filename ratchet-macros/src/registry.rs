@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
-use syn::parse::{ParseStream, Parser};
+use syn::parse::{Parse, ParseStream, Parser};
 use syn::spanned::Spanned;
-use syn::{Path, Token};
+use syn::{Expr, Path, Token};
 
 use crate::errors::{Errors, with_help};
-use crate::names::{generated, private};
+use crate::names::{crate_path, generated, private};
 
 pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
@@ -27,11 +27,27 @@ fn parse(input: ParseStream<'_>) -> syn::Result<(Option<Path>, Vec<Path>)> {
     if input.peek(Token![crate]) && input.peek2(Token![=]) {
         input.parse::<Token![crate]>()?;
         input.parse::<Token![=]>()?;
-        krate = Some(input.call(Path::parse_mod_style)?);
+        krate = Some(crate_path(input)?);
         input.parse::<Token![;]>()?;
     }
-    let paths = input.parse_terminated(Path::parse_mod_style, Token![,])?;
-    Ok((krate, paths.into_iter().collect()))
+    let entries = input.parse_terminated(Expr::parse, Token![,])?;
+    let paths: syn::Result<Vec<Path>> = entries.into_iter().map(path).collect();
+    Ok((krate, paths?))
+}
+
+/// An entry as the path that it has to be.
+fn path(entry: Expr) -> syn::Result<Path> {
+    match entry {
+        Expr::Path(path) if path.attrs.is_empty() && path.qself.is_none() => Ok(path.path),
+        Expr::Group(group) => path(*group.expr),
+        Expr::Call(call) => Err(expected(&call, &format!("write `{}`", call.func.to_token_stream()))),
+        other => Err(expected(&other, "write its name, such as `collect_invoice`")),
+    }
+}
+
+fn expected(found: &impl ToTokens, help: &str) -> syn::Error {
+    let message = "expected the path of a function with #[ratchet::operation]";
+    syn::Error::new_spanned(found, with_help(message, help))
 }
 
 /// The paths without repetitions, which are reported.

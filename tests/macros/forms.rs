@@ -76,6 +76,25 @@ async fn transfer(
     Ok(format!("{} {} {note:?}", ctx.attempt(), customer.id.0))
 }
 
+/// A lifetime in a parameter's type is none of the client's, and a misleading name is allowed with a reason.
+#[ratchet::operation(
+    name = "notify",
+    version = "1",
+    key = "notify:<channel>",
+    crate = "::ratchet",
+    allow(R005 = "the number on a paper ticket")
+)]
+async fn notify(channel: std::borrow::Cow<'static, str>, token: u64) -> Result<u64, Failure> {
+    Ok(token + channel.len() as u64)
+}
+
+#[tokio::test]
+async fn parameters_may_hold_what_lives_forever() {
+    let ratchet = Ratchet::in_memory();
+    let enqueued = notify::enqueue(&ratchet, "mail".into(), 1).await.unwrap();
+    assert!(matches!(enqueued, Enqueued::New { .. }));
+}
+
 fn customer() -> Customer {
     Customer { id: CustomerId(7), r#type: Kind::WholeSale }
 }

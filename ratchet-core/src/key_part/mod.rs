@@ -1,7 +1,10 @@
 //! What may become part of a key.
 
 use std::borrow::Cow;
-use std::num::{NonZeroI32, NonZeroI64, NonZeroU32, NonZeroU64};
+use std::num::{
+    NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroI128, NonZeroIsize, NonZeroU8, NonZeroU16,
+    NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize,
+};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -11,15 +14,16 @@ mod refused;
 
 /// A value that can be part of a key: it has one text form, the same on every attempt.
 ///
-/// Integers, `bool`, strings, `uuid::Uuid` (feature `uuid`) and calendar dates (`jiff`; features `chrono`, `time`)
+/// Integers, `bool`, `char`, strings, `uuid::Uuid` (feature `uuid`) and calendar dates (`jiff`; features `chrono`, `time`)
 /// are. Newtypes and enums without data become one by `#[derive(KeyPart)]`. Floats, clocks, `Option` and collections
 /// are not; the compiler says why.
 ///
 /// The types say nothing about where a value comes from: a `String` that was filled from a random source passes.
 #[diagnostic::on_unimplemented(
-    message = "R008: `{Self}` cannot be part of a key: it has no text form that is the same on every attempt",
+    message = "R008: `{Self}` cannot be part of a key: ratchet knows no text form of it that is always the same",
     label = "a key holds ids, numbers, strings and calendar dates",
     note = "use a field that identifies the business record, such as its id",
+    note = "`Uuid` and the dates of `chrono` and `time` are known with the features `uuid`, `chrono` and `time`",
     note = "for a newtype or an enum without data: #[derive(ratchet::KeyPart)]"
 )]
 pub trait KeyPart {
@@ -66,7 +70,8 @@ macro_rules! non_zero {
 
 unsigned!(u8 u16 u32 u64 u128);
 signed!(i8 i16 i32 i64 i128);
-non_zero!(NonZeroU32 NonZeroU64 NonZeroI32 NonZeroI64);
+non_zero!(NonZeroU8 NonZeroU16 NonZeroU32 NonZeroU64 NonZeroU128 NonZeroUsize);
+non_zero!(NonZeroI8 NonZeroI16 NonZeroI32 NonZeroI64 NonZeroI128 NonZeroIsize);
 
 impl KeyPart for usize {
     fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
@@ -85,6 +90,12 @@ impl KeyPart for bool {
 
     fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
         part.boolean(*self)
+    }
+}
+
+impl KeyPart for char {
+    fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
+        part.text(self.encode_utf8(&mut [0; 4]))
     }
 }
 
@@ -170,6 +181,8 @@ mod tests {
         assert_eq!(rendered(&-42_i64), "-42");
         assert_eq!(rendered(&u128::MAX), "340282366920938463463374607431768211455");
         assert_eq!(rendered(&true), "true");
+        assert_eq!(rendered(&'ü'), "%C3%BC");
+        assert_eq!(rendered(&NonZeroI8::MIN), "-128");
         assert_eq!(rendered("a b"), "a%20b");
         assert_eq!(rendered(&Arc::<str>::from("inv_1")), "inv_1");
         assert_eq!(rendered(&jiff::civil::date(2026, 1, 9)), "2026-01-09");

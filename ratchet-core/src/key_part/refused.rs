@@ -30,6 +30,16 @@ pub trait HoldsDay<T> {}
 
 impl HoldsDay<jiff::civil::Date> for Key {}
 
+/// A key holds numbers of a fixed unit.
+#[diagnostic::on_unimplemented(
+    message = "R008: a duration cannot be part of a key: one length of time has many texts, such as `60s` and `1m`",
+    label = "a duration in a key",
+    note = "use an integer in a fixed unit, such as `period_days`, or the id of the record"
+)]
+pub trait HoldsUnits<T> {}
+
+impl HoldsUnits<u64> for Key {}
+
 /// A key holds values that are there.
 #[diagnostic::on_unimplemented(
     message = "R008: `Option` cannot be part of a key: what stands in for a missing value is guesswork, and gives one key to many records",
@@ -69,8 +79,9 @@ macro_rules! refused {
 }
 
 refused!(HoldsNumber: [] f32 [] f64);
-refused!(HoldsDay: [] SystemTime [] Instant [] Duration [] jiff::Timestamp [] jiff::ZonedDateTime [] jiff::civil::DateTime
+refused!(HoldsDay: [] SystemTime [] Instant [] jiff::Timestamp [] jiff::ZonedDateTime [] jiff::civil::DateTime
     [] crate::Timestamp);
+refused!(HoldsUnits: [] Duration);
 refused!(HoldsValue: [T] Option<T>);
 refused!(HoldsItem: [T] Vec<T> [T] [T] [T, const N: usize] [T; N] [T] VecDeque<T> [T] BTreeSet<T>
     [T, S] HashSet<T, S> [K, V] BTreeMap<K, V> [K, V, S] HashMap<K, V, S>);

@@ -8,7 +8,7 @@ use crate::model::{Payload, PayloadError};
 /// A struct that is the one input of an operation; made by `#[derive(Input)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the input of an operation",
-    label = "this type needs #[derive(ratchet::Input)]",
+    label = "this type needs #[derive(ratchet::Input)]; or add a second plain parameter",
     note = "add #[derive(serde::Serialize, serde::Deserialize, ratchet::Input)] to the struct",
     note = "an operation takes one such struct, or two and more plain parameters"
 )]

@@ -18,7 +18,7 @@ pub use input::{Codec, Derived, Input};
 pub use parameters::{ByName, Field, Fields, Parameter, Parameters, field};
 pub use render::{Part, Render, part};
 pub use request::{EnqueueError, Enqueued, EnqueuedOf, NotAccepted, Request};
-pub use spec::Spec;
+pub use spec::{Spec, lasting};
 pub use state::{State, StateRequirement, States};
 
 use std::future::Future;

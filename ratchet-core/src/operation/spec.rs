@@ -1,5 +1,7 @@
 //! What an attribute says about an operation.
 
+use std::time::Duration;
+
 use crate::contract::Contract;
 use crate::model::{OperationName, Priority, Version};
 use crate::operation::Operation;
@@ -74,4 +76,17 @@ impl Spec {
         self.states = states;
         self
     }
+}
+
+/// A duration in which something can happen.
+///
+/// # Panics
+/// If it is zero; the compiler evaluates it.
+#[must_use]
+pub const fn lasting(span: Duration) -> Duration {
+    assert!(
+        !span.is_zero(),
+        "R015: this duration is zero; `timeout` and `retention` are longer than nothing"
+    );
+    span
 }

@@ -1,6 +1,6 @@
 //! `allow(R002 = "reason")`: findings that the author knows better about.
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::{Ident, Span, TokenStream};
 use ratchet_key::Code;
 use syn::ext::IdentExt;
 use syn::parse::{ParseBuffer, ParseStream};
@@ -28,12 +28,19 @@ impl Allowances {
     /// Reads what stands between the parentheses.
     pub(crate) fn parse(&mut self, content: &ParseBuffer<'_>, errors: &mut Errors) -> syn::Result<()> {
         if content.is_empty() {
-            let text = "R015: `allow` names a finding and a reason: `allow(R002 = \"why\")`";
-            return Err(Error::new(content.span(), text));
+            return Err(wrong_form(content.span()));
         }
         while !content.is_empty() {
+            if !content.peek(Ident::peek_any) {
+                let span = content.span();
+                // What is left would be a second error.
+                content.parse::<TokenStream>()?;
+                return Err(wrong_form(span));
+            }
             self.one(content, errors)?;
-            content.parse::<Option<Token![,]>>()?;
+            if content.parse::<Option<Token![,]>>()?.is_none() && !content.is_empty() {
+                errors.at(content.span(), "R015: expected a comma between two permissions");
+            }
         }
         Ok(())
     }
@@ -81,6 +88,12 @@ impl Allowances {
             errors.at(allowance.span, with_help(message, "remove this permission"));
         }
     }
+}
+
+/// `allow` without a finding and a reason.
+pub(crate) fn wrong_form(span: Span) -> Error {
+    let message = "R015: `allow` names a finding and a reason";
+    Error::new(span, with_help(message, "write `allow(R002 = \"why it is right here\")`"))
 }
 
 fn code(ident: &Ident) -> Result<Code, Error> {

@@ -3,10 +3,10 @@
 use quote::ToTokens;
 use ratchet_key::{Code, Finding, NameFinding, Template, inspect, judge_name, judge_type};
 use syn::Type;
-use syn::spanned::Spanned;
 
 use super::allow::Allowances;
 use super::{Report, placeholders};
+use crate::input::credential;
 use crate::operation::Handler;
 
 /// Reports what names and types give away, unless it is allowed.
@@ -23,6 +23,21 @@ pub(super) fn judge(template: &Template, handler: &Handler, allow: &mut Allowanc
     }
     if handler.single_input().is_none() {
         by_type(template, handler, allow, report);
+        stored(template, handler, allow, report);
+    }
+}
+
+/// Parameters are stored and shown to operators, in the key or not.
+fn stored(template: &Template, handler: &Handler, allow: &mut Allowances, report: &mut Report<'_>) {
+    for input in handler.inputs() {
+        let (Some(ident), Some(name)) = (&input.ident, input.name()) else { continue };
+        // What is in the key has been judged there.
+        let in_key = placeholders(template).any(|(path, _)| matches!(path, [only] if *only == name));
+        let found = judge_name(None, &name).filter(|found| found.code == Code::R005 && !in_key);
+        let Some(found) = found else { continue };
+        if allow.take(Code::R005).is_none() {
+            report.error(ident.span(), &credential("parameter", &name, &found, "`allow(R005 = \"why\")`"));
+        }
     }
 }
 
@@ -64,7 +79,7 @@ fn by_type(template: &Template, handler: &Handler, allow: &mut Allowances, repor
         }
         let text =
             format!("{code}: `{word}` cannot be the type of `<{name}>` in the key: it {why}\nhelp: {help}");
-        report.error(input.ty.span(), &text);
+        report.on(&input.ty, &text);
     }
 }
 

@@ -3,11 +3,10 @@
 use proc_macro2::{Ident, Span};
 use ratchet_key::{Code, Finding, Segment, Template};
 use syn::LitStr;
-use syn::spanned::Spanned;
 
 use super::{Piece, Report, place};
 use crate::errors::{closest, list};
-use crate::names::{identifier, unraw};
+use crate::names::{generated, identifier, last_name, unraw};
 use crate::operation::{Handler, Input};
 
 /// The pieces of the key; `None` if a placeholder names nothing.
@@ -36,7 +35,11 @@ fn part(
     report: &mut Report<'_>,
 ) -> Option<Piece> {
     let here = place(literal, report.text, span);
-    if handler.single_input().is_some() {
+    if let Some(input) = handler.single_input() {
+        if let Some(finding) = from_the_parameter(path, span, input) {
+            report.finding(&finding);
+            return None;
+        }
         let fields = fields(path, span, here, report)?;
         return Some(Piece::Part { input: 0, fields, span: here });
     }
@@ -47,8 +50,19 @@ fn part(
     };
     let fields = fields(rest, span, here, report)?;
     // The type has a place of its own; what it is made of has not.
-    let here = if fields.is_empty() { input.ty.span() } else { here };
+    let here = if fields.is_empty() { last_name(&input.ty) } else { here };
     Some(Piece::Part { input: at, fields, span: here })
+}
+
+/// A path that begins at the one input in place of its fields. A field may have any other name of a parameter.
+fn from_the_parameter(path: &[String], span: ratchet_key::Span, input: &Input) -> Option<Finding> {
+    let (head, rest) = path.split_first()?;
+    let named = input.name()?;
+    if head != "input" || named.trim_start_matches('_') != head || rest.is_empty() {
+        return None;
+    }
+    let message = "with one input, placeholders begin at its fields".to_owned();
+    Some(syntax(path, span, message, format!("write `<{}>`", rest.join("."))))
 }
 
 fn named<'a>(name: &str, handler: &'a Handler) -> Option<(usize, &'a Input)> {
@@ -64,7 +78,8 @@ fn fields(
     here: Span,
     report: &mut Report<'_>,
 ) -> Option<Vec<Ident>> {
-    let fields: Option<Vec<Ident>> = path.iter().map(|name| identifier(name, here)).collect();
+    // As generated code: what the compiler would suggest to write in its place would overwrite the attribute.
+    let fields: Option<Vec<Ident>> = path.iter().map(|name| identifier(name, generated(here))).collect();
     if fields.is_none() {
         report.finding(&syntax(
             path,

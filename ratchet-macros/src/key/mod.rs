@@ -5,13 +5,14 @@ mod judge;
 mod matching;
 
 use proc_macro2::{Ident, Span};
+use quote::ToTokens;
 use ratchet_key::{Code, Finding, Segment, Template, inspect};
 use syn::LitStr;
 
 use crate::errors::Errors;
 use crate::operation::{Args, Handler};
 
-pub(crate) use allow::Allowances;
+pub(crate) use allow::{Allowances, wrong_form};
 
 /// A sound key.
 pub(crate) struct Key {
@@ -111,6 +112,11 @@ impl Report<'_> {
         let span =
             finding.span.map_or_else(|| self.literal.span(), |span| place(self.literal, self.text, span));
         self.error(span, &finding.render(self.text));
+    }
+
+    fn on(&mut self, tokens: impl ToTokens, message: &str) {
+        self.failed = true;
+        self.errors.on(tokens, message);
     }
 
     fn error(&mut self, span: Span, message: &str) {

@@ -3,13 +3,14 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
+use syn::token::Paren;
 use syn::{Error, Expr, LitStr, Path, Token};
 
 use super::settings::Settings;
 use super::value;
 use crate::errors::{Errors, closest, list, with_help};
-use crate::key::Allowances;
-use crate::names::unraw;
+use crate::key::{Allowances, wrong_form};
+use crate::names::{crate_path, snake_case, unraw};
 
 /// Every argument there is.
 const KNOWN: [&str; 12] = [
@@ -28,15 +29,23 @@ const KNOWN: [&str; 12] = [
 ];
 
 /// Arguments that look right and are not, each with what to do.
-const RESERVED: [(&str, &str); 4] = [
+const RESERVED: [(&str, &str); 7] = [
+    ("max_attempts", RETRIES),
+    ("retries", RETRIES),
+    (
+        "queue",
+        "operations that wait for each other's workers are kept apart by namespace: `ratchet.in_namespace(…)`",
+    ),
     ("namespace", "the client that enqueues has a namespace: `ratchet.in_namespace(…)`"),
     ("reconcile", "it is reserved for a later version of ratchet"),
     (
         "schedule",
         "it is reserved for a later version of ratchet; `enqueue(…).not_before(…)` delays one action",
     ),
-    ("step", "steps are named inside the function; declare `destination = steps`"),
+    ("step", "it is reserved for a later version of ratchet"),
 ];
+
+const RETRIES: &str = "how often and how long is tried is said by `retry = standard`, `aggressive`, `relaxed`, or a constant of type `RetryPolicy`";
 
 /// What the attribute says.
 #[derive(Default)]
@@ -70,6 +79,7 @@ impl Args {
                 }
                 if input.parse::<Option<Token![,]>>()?.is_none() && !input.is_empty() {
                     errors.at(input.span(), "R015: expected a comma between two arguments");
+                    input.parse::<Option<Token![;]>>()?;
                 }
             }
             Ok(())
@@ -104,26 +114,24 @@ impl Args {
         }
         seen.push(name.clone());
         if name == "allow" {
+            if !input.peek(Paren) {
+                return Err(wrong_form(key.span()));
+            }
             let content;
             syn::parenthesized!(content in input);
             return self.allow.parse(&content, errors);
         }
-        input.parse::<Token![=]>().map_err(|_| {
-            Error::new(key.span(), format!("R015: `{name}` needs a value: `{name} = {}`", example(&name)))
-        })?;
+        if input.parse::<Token![=]>().is_err() || input.is_empty() || input.peek(Token![,]) {
+            let text = format!("R015: `{name}` needs a value: `{name} = {}`", example(&name));
+            return Err(Error::new(key.span(), text));
+        }
         self.set(&name, input, errors)
     }
 
     fn set(&mut self, name: &str, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
         if name == "crate" {
-            self.krate = Some(input.call(Path::parse_mod_style)?);
+            self.krate = Some(crate_path(input)?);
             return Ok(());
-        }
-        if input.is_empty() || input.peek(Token![,]) {
-            return Err(Error::new(
-                input.span(),
-                format!("R015: `{name}` needs a value: `{name} = {}`", example(name)),
-            ));
         }
         let expr: Expr = input.parse()?;
         match name {
@@ -190,12 +198,18 @@ fn checked(name: &str, expr: &Expr, longest: usize, beside: &str) -> syn::Result
     let text = value::text(name, expr)?;
     let value = text.value();
     let sound = |char: char| matches!(char, 'a'..='z' | '0'..='9' | '_' | '.' | '-') || beside.contains(char);
-    if (1..=longest).contains(&value.len()) && value.chars().all(sound) {
+    let says = value.contains(|char: char| char.is_ascii_alphanumeric());
+    if says && value.len() <= longest && value.chars().all(sound) {
         return Ok(text);
     }
     let alphabet =
         if beside.is_empty() { "`a-z`, `0-9` and `_ . -`" } else { "letters, digits and `_ . + -`" };
-    let message = format!("R015: `{name}` has 1 to {longest} characters of {alphabet}");
+    let message = format!(
+        "R015: `{name}` has 1 to {longest} characters of {alphabet}; a letter or a digit is among them"
+    );
+    let meant = snake_case(&value).split_whitespace().collect::<Vec<_>>().join("_").replace("__", "_");
+    let writable = beside.is_empty() && !meant.is_empty() && meant != value && meant.chars().all(sound);
+    let message = if writable { with_help(message, format!("write `\"{meant}\"`")) } else { message };
     Err(Error::new(text.span(), message))
 }
 

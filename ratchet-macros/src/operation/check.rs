@@ -58,12 +58,17 @@ pub(super) fn input_type(ty: &Type, errors: &mut Errors) -> Option<()> {
     match ty {
         Type::Group(group) => input_type(&group.elem, errors),
         Type::Paren(paren) => input_type(&paren.elem, errors),
+        Type::Reference(reference) if let Some(what) = super::handler::injected_name(&reference.elem) => {
+            errors.on(ty, with_help(format!("an operation takes {what} by value"), "remove the `&`"));
+            None
+        }
         Type::Reference(reference) => {
             let message =
                 "an operation takes its input by value: it is stored, and read back for every attempt";
-            let owned = match reference.elem.to_token_stream().to_string().as_str() {
-                "str" => "String".to_owned(),
-                other => other.to_owned(),
+            let owned = match reference.elem.as_ref() {
+                Type::Slice(slice) => format!("Vec<{}>", slice.elem.to_token_stream()),
+                Type::Path(path) if path.path.is_ident("str") => "String".to_owned(),
+                other => other.to_token_stream().to_string(),
             };
             errors.on(ty, with_help(message, format!("take `{owned}`")));
             None
@@ -82,6 +87,28 @@ pub(super) fn input_type(ty: &Type, errors: &mut Errors) -> Option<()> {
             None => Some(()),
         },
     }
+}
+
+/// Types that everyone knows to be no struct of the user's.
+const PLAIN: [&str; 21] = [
+    "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
+    "f32", "f64", "String", "Vec", "Option", "HashMap", "Uuid",
+];
+
+/// Whether the one input can be a struct with fields.
+pub(super) fn is_struct(ty: &Type, errors: &mut Errors) -> bool {
+    let plain = match ty {
+        Type::Path(path) => {
+            path.path.segments.last().is_some_and(|last| PLAIN.iter().any(|name| last.ident == name))
+        }
+        _ => false,
+    };
+    if plain {
+        let message = "the one input of an operation is a struct, whose fields the key names";
+        let help = "put it into a struct with #[derive(Serialize, Deserialize, Input)], or add a second plain parameter";
+        errors.on(ty, with_help(message, help));
+    }
+    !plain
 }
 
 /// The first lifetime in a type that is not `'static`.

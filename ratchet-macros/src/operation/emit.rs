@@ -3,15 +3,14 @@
 //! Tokens of the user's keep their spans, since errors and editors point there. Everything else is resolved at the
 //! call site, so that no lint takes it for the user's own.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::spanned::Spanned;
-use syn::{LitStr, Type};
+use syn::{Lifetime, LitStr, Type};
 
 use super::args::Complete;
 use super::handler::{Handler, Input, Parameter};
 use crate::key::{Distinction, Key, Piece};
-use crate::names::{generated, local, private};
+use crate::names::{generated, last_name, local, private};
 
 /// The tokens that the items share.
 pub(super) struct Parts<'a> {
@@ -105,13 +104,17 @@ impl<'a> Parts<'a> {
         let Self { handler: Handler { vis, ident, .. }, names, types, .. } = self;
         let Body { name, version, template, key, .. } = body;
         let client = local("client");
+        // Without a name, a `'static` in a type would stand for it too.
+        let lent = Lifetime::new("'client", Span::mixed_site());
         let input = self.payload();
         quote! {
             impl #ident {
                 #vis const NAME: &'static __ratchet::str = #name;
                 #vis const VERSION: &'static __ratchet::str = #version;
                 #vis const KEY_TEMPLATE: &'static __ratchet::str = #template;
-                #vis fn enqueue(#client: &__ratchet::Client, #(#names: #types),*) -> __ratchet::Enqueue<'_, Self> {
+                #vis fn enqueue<#lent>(#client: &#lent __ratchet::Client, #(#names: #types),*)
+                    -> __ratchet::Enqueue<#lent, Self>
+                {
                     __ratchet::Enqueue::new(#client, Self::request(#(#names),*))
                 }
                 #vis fn request(#(#names: #types),*) -> __ratchet::Request<Self> {
@@ -167,8 +170,8 @@ impl<'a> Parts<'a> {
             return (quote!(type Input = (#(#types),*);), quote!(__ratchet::ByName<Self>));
         };
         // That the type is an input is asked for here only, so a type that is none is one error.
-        let codec = quote_spanned!(generated(ty.span())=> __ratchet::Derived);
-        (quote_spanned!(generated(ty.span())=> type Input = #ty;), codec)
+        let codec = quote_spanned!(generated(last_name(ty))=> __ratchet::Derived);
+        (quote_spanned!(generated(last_name(ty))=> type Input = #ty;), codec)
     }
 
     /// What `request` makes its record of.
@@ -195,7 +198,7 @@ impl<'a> Parts<'a> {
         let fields = self.handler.inputs().map(|input| {
             let (ty, name) = (&input.ty, input.name().unwrap_or_default());
             // One place asks for what a parameter needs, with the type's span.
-            quote_spanned!(generated(ty.span())=> __ratchet::field::<#ty>(#name))
+            quote_spanned!(generated(last_name(ty))=> __ratchet::field::<#ty>(#name))
         });
         Some(quote! {
             impl __ratchet::Parameters for #ident {
@@ -243,7 +246,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn respanned(ident: &Ident, span: proc_macro2::Span) -> Ident {
+fn respanned(ident: &Ident, span: Span) -> Ident {
     let mut ident = ident.clone();
     ident.set_span(span);
     ident
@@ -260,7 +263,7 @@ fn states(handler: &Handler) -> Option<TokenStream> {
 }
 
 fn state(ty: &Type) -> TokenStream {
-    let span = generated(ty.span());
+    let span = generated(last_name(ty));
     let function = quote_spanned!(span=> __ratchet::state::<#ty>);
     quote!(#function())
 }
@@ -273,7 +276,7 @@ fn call(handler: &Handler) -> TokenStream {
     let mut at = 0..;
     let arguments = handler.parameters.iter().map(|parameter| match parameter {
         Parameter::Context(ty) => {
-            let context = quote_spanned!(generated(ty.span())=> __ratchet::context::<#ty>);
+            let context = quote_spanned!(generated(last_name(ty))=> __ratchet::context::<#ty>);
             quote!(#context(&#given))
         }
         Parameter::State(ty) => {

@@ -59,8 +59,10 @@ impl Handler {
 
     fn check(attrs: Vec<Attribute>, vis: Visibility, sig: &Signature, errors: &mut Errors) -> Option<Self> {
         let usable = check::qualifiers(sig, errors);
-        let parameters: Option<Vec<Parameter>> =
+        // All of them are judged before one that is wrong ends it.
+        let parameters: Vec<Option<Parameter>> =
             sig.inputs.iter().map(|parameter| classify(parameter, check::is_generic(sig), errors)).collect();
+        let parameters: Option<Vec<Parameter>> = parameters.into_iter().collect();
         let handler = Self {
             vis,
             ident: sig.ident.clone(),
@@ -104,7 +106,7 @@ impl Handler {
                 errors.at(sig.ident.span(), with_help(message, help));
                 false
             }
-            1 => true,
+            1 => self.inputs().all(|input| check::is_struct(&input.ty, errors)),
             many if many > MOST_INPUTS => {
                 let message = format!(
                     "an operation takes at most {MOST_INPUTS} plain parameters, and this one has {many}"
@@ -133,12 +135,17 @@ impl Handler {
 /// The signature; `None` if it is that of a function and cannot be read.
 fn signature(input: ParseStream<'_>) -> syn::Result<Option<Signature>> {
     let rest: TokenStream = input.fork().parse()?;
-    // Qualifiers stand before `fn`, and no other item begins with them and a `fn`.
-    let is_fn = rest
-        .into_iter()
-        .take_while(|token| !matches!(token, TokenTree::Group(_)))
-        .any(|token| matches!(token, TokenTree::Ident(ident) if ident == "fn"));
-    if !is_fn {
+    let qualifies = |token: &TokenTree| match token {
+        TokenTree::Ident(ident) => {
+            ["const", "async", "unsafe", "safe", "extern"].iter().any(|word| ident == word)
+        }
+        // The ABI of `extern "C"`.
+        TokenTree::Literal(_) => true,
+        _ => false,
+    };
+    // A constant of type `fn()` has a `fn` too, and other tokens before it.
+    let first = rest.into_iter().find(|token| !qualifies(token));
+    if !matches!(first, Some(TokenTree::Ident(ident)) if ident == "fn") {
         let text = with_help("#[ratchet::operation] stands on a function", "put it on a free `async fn`");
         return Err(Error::new(input.span(), text));
     }
@@ -172,6 +179,14 @@ fn classify(parameter: &FnArg, generic: bool, errors: &mut Errors) -> Option<Par
 enum Injected {
     Context,
     State,
+}
+
+/// What a type is to an operation that injects it.
+pub(super) fn injected_name(ty: &Type) -> Option<&'static str> {
+    injected(ty).map(|injected| match injected {
+        Injected::Context => "the context",
+        Injected::State => "its state",
+    })
 }
 
 /// By the last path segment; whether it is the right type is for the compiler to say.

@@ -31,8 +31,7 @@ impl Settings {
     fn try_set(&mut self, name: &str, expr: &Expr) -> syn::Result<()> {
         match name {
             "destination" => {
-                self.contract = Some(match value::word_or(name, expr, &["none", "steps"], CONTRACT)? {
-                    WordOr::Word(word) if word == "steps" => quote!(__ratchet::Contract::STEPS),
+                self.contract = Some(match value::word_or(name, expr, &["none"], CONTRACT)? {
                     WordOr::Word(_) => quote!(__ratchet::Contract::NONE),
                     WordOr::Expr(expr) => expr.to_token_stream(),
                 });

@@ -1,11 +1,12 @@
 //! The values of arguments: texts, durations, words that stand for constants.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Error, Expr, ExprLit, Lit, LitStr};
 
 use crate::errors::{closest, list, with_help};
+use crate::names::generated;
 
 /// The expression without the invisible groups and parentheses that other macros put around it.
 pub(crate) fn peel(expr: &Expr) -> &Expr {
@@ -24,10 +25,11 @@ pub(crate) fn text(name: &str, expr: &Expr) -> Result<LitStr, Error> {
             let help = format!("write `{name} = \"{number}\"`");
             Err(Error::new(number.span(), with_help(format!("R015: `{name}` is a string literal"), help)))
         }
-        other => Err(Error::new(
-            other.span(),
-            format!("R015: `{name}` is a string literal, since it is read while the macro expands"),
-        )),
+        other => {
+            let message =
+                format!("R015: `{name}` is a string literal, since it is read while the macro expands");
+            Err(Error::new_spanned(other, with_help(message, "write the literal here")))
+        }
     }
 }
 
@@ -45,8 +47,8 @@ pub(super) fn one_of(name: &str, expr: &Expr, words: &[&str]) -> Result<String, 
     match typed {
         Some(typed) if words.contains(&typed.as_str()) => Ok(typed),
         Some(typed) => Err(unknown_word(name, expr, &typed, words, "")),
-        None => Err(Error::new(
-            peel(expr).span(),
+        None => Err(Error::new_spanned(
+            peel(expr),
             format!("R015: `{name}` is one of {}", list(words.iter().copied())),
         )),
     }
@@ -91,7 +93,7 @@ fn unknown_word(name: &str, expr: &Expr, typed: &str, words: &[&str], or: &str) 
         Some(meant) => format!("did you mean `{meant}`? It takes {known}{or}"),
         None => format!("it takes {known}{or}"),
     };
-    Error::new(peel(expr).span(), with_help(message, help))
+    Error::new_spanned(peel(expr), with_help(message, help))
 }
 
 /// A duration: a text such as `30s`, or an expression of type `Duration`.
@@ -113,7 +115,15 @@ pub(super) fn duration(name: &str, expr: &Expr) -> Result<TokenStream, Error> {
                 format!("write a number and a unit, such as `{name} = \"{}s\"`", literal.to_token_stream());
             Err(Error::new(literal.span(), with_help(message, help)))
         }
-        _ => Ok(expr.to_token_stream()),
+        Expr::Unary(negative) => {
+            let message = format!("R015: `{name}` is a duration, and no number");
+            Err(Error::new_spanned(
+                negative,
+                with_help(message, format!("write a number and a unit, such as `{name} = \"30s\"`")),
+            ))
+        }
+        // It is evaluated while compiling.
+        value => Ok(quote_spanned!(generated(value.span())=> __ratchet::lasting(#expr))),
     }
 }
 

@@ -9,10 +9,10 @@ const _: () = {
         const NAME: &'static __ratchet::str = "invalid";
         const VERSION: &'static __ratchet::str = "0";
         const KEY_TEMPLATE: &'static __ratchet::str = "";
-        fn enqueue(
-            client: &__ratchet::Client,
+        fn enqueue<'client>(
+            client: &'client __ratchet::Client,
             input: CollectInvoice,
-        ) -> __ratchet::Enqueue<'_, Self> {
+        ) -> __ratchet::Enqueue<'client, Self> {
             __ratchet::Enqueue::new(client, Self::request(input))
         }
         fn request(input: CollectInvoice) -> __ratchet::Request<Self> {

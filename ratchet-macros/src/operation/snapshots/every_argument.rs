@@ -11,10 +11,10 @@ const _: () = {
         pub(crate) const NAME: &'static __ratchet::str = "collect_invoice";
         pub(crate) const VERSION: &'static __ratchet::str = "1";
         pub(crate) const KEY_TEMPLATE: &'static __ratchet::str = "invoice:<customer.id>/<invoice_id>:collect:v1";
-        pub(crate) fn enqueue(
-            client: &__ratchet::Client,
+        pub(crate) fn enqueue<'client>(
+            client: &'client __ratchet::Client,
             input: CollectInvoice,
-        ) -> __ratchet::Enqueue<'_, Self> {
+        ) -> __ratchet::Enqueue<'client, Self> {
             __ratchet::Enqueue::new(client, Self::request(input))
         }
         pub(crate) fn request(input: CollectInvoice) -> __ratchet::Request<Self> {
@@ -54,7 +54,7 @@ const _: () = {
                     on_unknown: __ratchet::OnUnknown::MayDuplicate,
                     retry: __ratchet::RetryPolicy::RELAXED,
                     timeout: ::core::time::Duration::from_millis(30000u64),
-                    retention: KEPT,
+                    retention: __ratchet::lasting(KEPT),
                     ..__ratchet::Policy::DEFAULT
                 })
                 .priority(5)

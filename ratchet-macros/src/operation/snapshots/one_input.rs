@@ -9,10 +9,10 @@ const _: () = {
         pub const NAME: &'static __ratchet::str = "collect_invoice";
         pub const VERSION: &'static __ratchet::str = "1";
         pub const KEY_TEMPLATE: &'static __ratchet::str = "invoice:<invoice_id>:collect:v1";
-        pub fn enqueue(
-            client: &__ratchet::Client,
+        pub fn enqueue<'client>(
+            client: &'client __ratchet::Client,
             input: CollectInvoice,
-        ) -> __ratchet::Enqueue<'_, Self> {
+        ) -> __ratchet::Enqueue<'client, Self> {
             __ratchet::Enqueue::new(client, Self::request(input))
         }
         pub fn request(input: CollectInvoice) -> __ratchet::Request<Self> {

@@ -9,12 +9,12 @@ const _: () = {
         const NAME: &'static __ratchet::str = "charge";
         const VERSION: &'static __ratchet::str = "1";
         const KEY_TEMPLATE: &'static __ratchet::str = "charge:<invoice_id>:<type.code>:v1";
-        fn enqueue(
-            client: &__ratchet::Client,
+        fn enqueue<'client>(
+            client: &'client __ratchet::Client,
             invoice_id: InvoiceId,
             r#type: Kind,
             amount: u64,
-        ) -> __ratchet::Enqueue<'_, Self> {
+        ) -> __ratchet::Enqueue<'client, Self> {
             __ratchet::Enqueue::new(client, Self::request(invoice_id, r#type, amount))
         }
         fn request(

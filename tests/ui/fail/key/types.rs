@@ -15,6 +15,7 @@ struct Order {
     tenant: Option<String>,
     lines: Vec<u64>,
     owner: Owner,
+    waited: std::time::Duration,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -29,6 +30,11 @@ async fn float(_input: Order) -> Result<(), Failure> {
 
 #[ratchet::operation(name = "b", version = "1", key = "order:<opened>:<tenant>:<lines>:<owner>")]
 async fn clock_option_collection_struct(_input: Order) -> Result<(), Failure> {
+    Ok(())
+}
+
+#[ratchet::operation(name = "b", version = "1", key = "order:<id>:<waited>")]
+async fn duration(_input: Order) -> Result<(), Failure> {
     Ok(())
 }
 

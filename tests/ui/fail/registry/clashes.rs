@@ -48,4 +48,6 @@ fn main() {
     let _ = ratchet::registry![first::send, second, first::send];
     let _ = ratchet::registry![first::send, plain, absent];
     let _ = ratchet::registry![first::send; letter];
+    let _ = ratchet::registry!["a"];
+    let _ = ratchet::registry![letter()];
 }
