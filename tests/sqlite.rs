@@ -50,6 +50,20 @@ async fn order_and_enqueue(pool: &SqlitePool, id: u64) -> sqlx::Transaction<'sta
     transaction
 }
 
+/// Until the order is shipped, as a producer sees it.
+async fn wait_for_result(ratchet: &Ratchet, id: u64) {
+    let shipped = async {
+        loop {
+            let answer = ship::enqueue(ratchet, Order { id }).await.unwrap();
+            if let Enqueued::Existing { result: Some(result), .. } = answer {
+                return result;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    assert_eq!(tokio::time::timeout(Duration::from_secs(30), shipped).await.unwrap(), id);
+}
+
 #[tokio::test]
 async fn an_operation_is_on_record_if_and_only_if_the_transaction_commits() {
     let shop = shop().await;
@@ -58,6 +72,19 @@ async fn an_operation_is_on_record_if_and_only_if_the_transaction_commits() {
     order_and_enqueue(&pool, 2).await.commit().await.unwrap();
     let again = ship::enqueue(&shop.ratchet, Order { id: 2 }).await.unwrap();
     assert!(matches!(again, Enqueued::Existing { state: RecordState::Pending, .. }), "{again:?}");
+    // Nobody else has told the worker, which looks by itself once an hour.
+    let builder = shop.ratchet.worker(ratchet::registry![ship]).poll_interval(Duration::from_hours(1));
+    let worker = builder.build().unwrap();
+    let (end, ended) = oneshot::channel::<()>();
+    let working = tokio::spawn(worker.run(async {
+        let _ = ended.await;
+    }));
+    wait_for_result(&shop.ratchet, 2).await;
+    order_and_enqueue(&pool, 3).await.commit().await.unwrap();
+    shop.ratchet.wake();
+    wait_for_result(&shop.ratchet, 3).await;
+    end.send(()).unwrap();
+    working.await.unwrap().unwrap();
     let rolled_back = ship::enqueue(&shop.ratchet, Order { id: 1 }).await.unwrap();
     assert!(matches!(rolled_back, Enqueued::New { .. }), "{rolled_back:?}");
 }
@@ -76,17 +103,7 @@ async fn a_worker_of_another_program_finds_what_was_enqueued() {
     let Enqueued::New { .. } = ship::enqueue(&shop.ratchet, Order { id: 3 }).await.unwrap() else {
         panic!("expected a new record")
     };
-    let result = tokio::time::timeout(Duration::from_secs(30), async {
-        loop {
-            if let Enqueued::Existing { result: Some(result), .. } =
-                ship::enqueue(&shop.ratchet, Order { id: 3 }).await.unwrap()
-            {
-                return result;
-            }
-            tokio::task::yield_now().await;
-        }
-    });
-    assert_eq!(result.await.unwrap(), 3);
+    wait_for_result(&shop.ratchet, 3).await;
     end.send(()).unwrap();
     working.await.unwrap().unwrap();
 }

@@ -97,6 +97,12 @@ impl Client {
         WorkerBuilder::new(self.ledger.clone(), self.namespace.clone(), registry)
     }
 
+    /// Wakes the workers of this process, after a transaction of the caller's in which something was enqueued. Workers of
+    /// other processes find it when they look next.
+    pub fn wake(&self) {
+        self.ledger.wake();
+    }
+
     /// What is on record under an identity.
     ///
     /// # Errors

@@ -13,21 +13,21 @@ use crate::submit::submit_in;
 /// is [re-exported](crate::sqlx). Take a `BEGIN IMMEDIATE` transaction where you can, or enqueue before you read.
 ///
 /// Nobody can see the record before the commit, so nothing wakes the workers of this process: call
-/// [`SqliteLedger::wake`] after it. Without that, and in other processes, they find the record at their next poll.
+/// [`wake`] after it. Without that, and in other processes, they find the record at their next poll.
 ///
 /// [`submit_in`] says more about the transaction.
 ///
-/// [`SqliteLedger::wake`]: crate::SqliteLedger::wake
+/// [`wake`]: ratchet_core::Client::wake
 ///
 /// ```
-/// use ratchet_core::{Operation, Request};
+/// use ratchet_core::{Client, Operation, Request};
 /// use ratchet_sqlite::sqlx::{self, SqlitePool};
-/// use ratchet_sqlite::{SqliteLedger, enqueue_in};
+/// use ratchet_sqlite::enqueue_in;
 ///
 /// /// `request` is what `collect_invoice::request(input)` makes.
 /// async fn place_order<O: Operation>(
 ///     pool: &SqlitePool,
-///     ledger: &SqliteLedger,
+///     client: &Client,
 ///     request: Request<O>,
 /// ) -> Result<(), Box<dyn std::error::Error>> {
 ///     let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
@@ -35,7 +35,7 @@ use crate::submit::submit_in;
 ///     // A conflict is an error here, so the invoice is rolled back with it.
 ///     enqueue_in(&mut transaction, request).await?.accepted()?;
 ///     transaction.commit().await?;
-///     ledger.wake();
+///     client.wake();
 ///     Ok(())
 /// }
 /// ```

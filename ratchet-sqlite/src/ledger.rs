@@ -72,11 +72,6 @@ impl SqliteLedger {
         SqliteOptions::new().open(url).await
     }
 
-    /// Wakes the workers of this process, after a transaction with [`submit_in`](crate::submit_in) was committed.
-    pub fn wake(&self) {
-        self.wakeups.send_modify(|count| *count += 1);
-    }
-
     /// How many transactions the writer has committed since the ledger was opened. Calls that come together share one,
     /// so this is what the disk was asked for, and not how many calls there were.
     #[must_use]
@@ -191,5 +186,9 @@ impl Ledger for SqliteLedger {
 
     fn wakeups(&self) -> watch::Receiver<u64> {
         self.wakeups.subscribe()
+    }
+
+    fn wake(&self) {
+        self.wakeups.send_modify(|count| *count += 1);
     }
 }

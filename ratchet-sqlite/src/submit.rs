@@ -22,13 +22,13 @@ use crate::schema;
 ///
 /// The connection is one of [sqlx 0.9](crate::sqlx) to the database that holds the ledger's tables, from the caller's own pool. Take a
 /// `BEGIN IMMEDIATE` transaction where you can, or submit before you read: a transaction that reads first fails at
-/// its first write if another program wrote in between. After the commit, [`SqliteLedger::wake`] tells the workers of
+/// its first write if another program wrote in between. After the commit, [`wake`] tells the workers of
 /// this process; those of others find the record at their next poll.
 ///
 /// What was decided holds once the transaction commits. Whether that survives a power cut depends on the `synchronous`
 /// setting of the caller's connection, which is FULL unless somebody changed it.
 ///
-/// [`SqliteLedger::wake`]: crate::SqliteLedger::wake
+/// [`wake`]: ratchet_core::Client::wake
 ///
 /// # Errors
 /// [`LedgerError::NoSchema`] where the tables are missing (see [`migrate`](crate::migrate)), [`LedgerError::Busy`]

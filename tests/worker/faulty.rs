@@ -124,4 +124,8 @@ impl Ledger for FaultyLedger {
     fn wakeups(&self) -> watch::Receiver<u64> {
         self.inner.wakeups()
     }
+
+    fn wake(&self) {
+        self.inner.wake();
+    }
 }

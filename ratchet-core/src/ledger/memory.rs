@@ -67,10 +67,6 @@ impl MemoryLedger {
     fn moment(&self) -> Moment {
         Moment { now: self.clock.now(), jitter: self.random.jitter() }
     }
-
-    fn wake(&self) {
-        self.wakeups.send_modify(|count| *count += 1);
-    }
 }
 
 impl Rows {
@@ -341,5 +337,9 @@ impl Ledger for MemoryLedger {
 
     fn wakeups(&self) -> watch::Receiver<u64> {
         self.wakeups.subscribe()
+    }
+
+    fn wake(&self) {
+        self.wakeups.send_modify(|count| *count += 1);
     }
 }

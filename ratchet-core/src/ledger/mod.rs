@@ -92,6 +92,10 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
 
     /// Changes whenever this process has made a record that may be due, so that a sleeping worker wakes.
     fn wakeups(&self) -> watch::Receiver<u64>;
+
+    /// Wakes the workers of this process, after a record was made where the ledger does not see it: in a transaction of
+    /// the caller's.
+    fn wake(&self);
 }
 
 /// What a ledger can do.
