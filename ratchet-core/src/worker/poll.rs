@@ -18,8 +18,8 @@ use crate::telemetry;
 /// How many leases that are over are decided about at once.
 const EXPIRE_BATCH: usize = 256;
 
-/// How long to wait when the ledger says that something is due and nothing of it can be had.
-const SHORT_WAIT: Duration = Duration::from_millis(20);
+/// The first wait, which doubles, when the ledger says that something is due and nothing of it can be had.
+const SHORT_WAIT: Duration = Duration::from_millis(10);
 
 /// Works until the shutdown, then tells what runs to stop, waits for it, and gives up what is left when the grace is over.
 pub(super) async fn run(shared: &Arc<Shared>, grace: Duration, shutdown: impl Future<Output = ()> + Send) {
@@ -52,9 +52,16 @@ pub(super) async fn run(shared: &Arc<Shared>, grace: Duration, shutdown: impl Fu
 
 async fn work(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) {
     let mut wakeups = shared.ledger.wakeups();
+    let mut blocked_for = SHORT_WAIT;
     while !shared.stopping.is_cancelled() {
         wakeups.mark_unchanged();
-        let wait = fill(shared, attempts).await;
+        let filled = fill(shared, attempts).await;
+        blocked_for =
+            if filled == Filled::Blocked { (blocked_for * 2).min(shared.poll_interval) } else { SHORT_WAIT };
+        let wait = match filled {
+            Filled::Until(wait) => wait.min(shared.poll_interval),
+            Filled::Blocked => blocked_for,
+        };
         let room = attempts.len() < shared.concurrency;
         tokio::select! {
             biased;
@@ -85,23 +92,31 @@ fn look_at(ended: &Result<(), JoinError>) {
     }
 }
 
-/// Leases as much as there is room for, and says how long to wait if that was not all of the room.
-async fn fill(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Duration {
+/// How an attempt to fill the room ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Filled {
+    /// There is nothing to do for so long, or there is no room.
+    Until(Duration),
+    /// Something is due that cannot be had: other workers were faster, or a row cannot be read.
+    Blocked,
+}
+
+async fn fill(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Filled {
     match try_fill(shared, attempts).await {
-        Ok(wait) => wait,
+        Ok(filled) => filled,
         Err(error) => {
             tracing::warn!(worker = %shared.name, %error, "the ledger failed; trying again");
-            shared.poll_interval
+            Filled::Until(shared.poll_interval)
         }
     }
 }
 
 /// Looks before it claims: a look takes no lock from those who write.
-async fn try_fill(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<Duration, LedgerError> {
+async fn try_fill(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<Filled, LedgerError> {
     while attempts.len() < shared.concurrency && !shared.stopping.is_cancelled() {
         let wait = until_due(shared).await?;
         if !wait.is_zero() {
-            return Ok(wait.min(shared.poll_interval));
+            return Ok(Filled::Until(wait));
         }
         if claim(shared, attempts).await? > 0 {
             continue;
@@ -109,10 +124,10 @@ async fn try_fill(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<Du
         // What is due is no pending record: a lease that is over, or another worker was faster.
         telemetry::expired(shared.ledger.expire(EXPIRE_BATCH).await?);
         if claim(shared, attempts).await? == 0 {
-            return Ok(SHORT_WAIT.min(shared.poll_interval));
+            return Ok(Filled::Blocked);
         }
     }
-    Ok(shared.poll_interval)
+    Ok(Filled::Until(shared.poll_interval))
 }
 
 /// Leases what there is room for, and says how much that was.
