@@ -84,14 +84,14 @@ async fn transfer(
     crate = "::ratchet",
     allow(R005 = "the number on a paper ticket")
 )]
-async fn notify(channel: std::borrow::Cow<'static, str>, token: u64) -> Result<u64, Failure> {
-    Ok(token + channel.len() as u64)
+async fn notify(channel: u64, token: Option<std::borrow::Cow<'static, str>>) -> Result<bool, Failure> {
+    Ok(channel > 0 && token.is_some())
 }
 
 #[tokio::test]
 async fn parameters_may_hold_what_lives_forever() {
     let ratchet = Ratchet::in_memory();
-    let enqueued = notify::enqueue(&ratchet, "mail".into(), 1).await.unwrap();
+    let enqueued = notify::enqueue(&ratchet, 1, Some("7".into())).await.unwrap();
     assert!(matches!(enqueued, Enqueued::New { .. }));
 }
 
