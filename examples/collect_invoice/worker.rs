@@ -18,7 +18,7 @@ pub(crate) async fn run(store: &Path, destination: String, without_key: bool) ->
     ratchet
         .worker(registry)
         .state(Payments {
-            http: ratchet::http::Client::configured(|http| http.no_proxy())?,
+            http: ratchet::http::Client::configured(ratchet::http::reqwest::ClientBuilder::no_proxy)?,
             url: destination,
         })
         .concurrency(8)
