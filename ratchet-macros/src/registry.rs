@@ -69,16 +69,16 @@ fn unique(paths: Vec<Path>, errors: &mut Errors) -> Vec<Path> {
 fn emit(krate: Option<&Path>, paths: &[Path], errors: &Errors) -> TokenStream {
     let private = private(krate);
     let report = errors.report();
-    let handlers = paths.iter().map(|path| quote!(<#path as __ratchet::Operation>::HANDLER));
+    let handlers = paths.iter().map(|path| quote!(<#path as __r::Operation>::HANDLER));
     // One check for each, so that the error stands where the second of two that clash is named.
     let checks = paths.iter().enumerate().skip(1).map(
-        |(at, path)| quote_spanned!(generated(path.span())=> const _: () = __ratchet::require_apart(ALL, #at);),
+        |(at, path)| quote_spanned!(generated(path.span())=> const _: () = __r::require_apart(ALL, #at);),
     );
     quote!({
         #report
-        use #private as __ratchet;
-        const ALL: &[__ratchet::Handler] = &[#(#handlers),*];
+        use #private as __r;
+        const ALL: &[__r::Handler] = &[#(#handlers),*];
         #(#checks)*
-        __ratchet::registry(ALL)
+        __r::registry(ALL)
     })
 }

@@ -1,33 +1,17 @@
 //! How attempts end early: shutdown, cancellation, a lost lease.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet::{
     Answer, CancelReason, CauseKind, Context, Contract, Failure, Input, Ratchet, RecordState, State,
 };
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Notify, mpsc};
 
-use crate::support::{id_of, in_state, settled, start_with, within};
+use crate::support::{Stage, id_of, in_state, settled, start_with, within};
 
 #[derive(Debug, Clone, Serialize, Deserialize, Input)]
 struct Job {
     id: u64,
-}
-
-/// What a handler tells the test, and what it waits for.
-#[derive(Debug, Clone)]
-struct Stage {
-    entered: mpsc::UnboundedSender<Context>,
-    go: Arc<Notify>,
-}
-
-impl Stage {
-    fn new() -> (Self, mpsc::UnboundedReceiver<Context>) {
-        let (entered, seen) = mpsc::unbounded_channel();
-        (Self { entered, go: Arc::default() }, seen)
-    }
 }
 
 /// Ends when the test says so, whatever else happens.

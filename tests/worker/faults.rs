@@ -1,6 +1,5 @@
 //! A worker whose ledger fails, and handlers that lose sight of what they sent.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ratchet::{
@@ -8,29 +7,15 @@ use ratchet::{
     RecordState, State,
 };
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Notify, mpsc};
 
 use crate::faulty::{Call, Fault, FaultyLedger};
-use crate::support::{id_of, in_state, settled, start_with, wait_until, within};
+use crate::support::{Stage, id_of, in_state, settled, start_with, wait_until, within};
 
 const LEASE: Duration = Duration::from_millis(150);
 
 #[derive(Debug, Clone, Serialize, Deserialize, Input)]
 struct Job {
     id: u64,
-}
-
-#[derive(Debug, Clone)]
-struct Stage {
-    entered: mpsc::UnboundedSender<Context>,
-    go: Arc<Notify>,
-}
-
-impl Stage {
-    fn new() -> (Self, mpsc::UnboundedReceiver<Context>) {
-        let (entered, seen) = mpsc::unbounded_channel();
-        (Self { entered, go: Arc::default() }, seen)
-    }
 }
 
 #[ratchet::operation(name = "staged", version = "1", key = "staged:<id>")]

@@ -1,10 +1,11 @@
 //! A worker in the background, and how to wait for what it does.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
-use ratchet::{Enqueued, Ratchet, Record, RecordId, RecordState, Registry, Stored, WorkerBuilder};
-use tokio::sync::oneshot;
+use ratchet::{Context, Enqueued, Ratchet, Record, RecordId, RecordState, Registry, Stored, WorkerBuilder};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 pub(crate) struct Running {
@@ -83,4 +84,18 @@ pub(crate) async fn in_state(ratchet: &Ratchet, id: &RecordId, state: RecordStat
 /// A test that hangs says so.
 pub(crate) async fn within<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(30), work).await.expect("nothing happened for 30 seconds")
+}
+
+/// What a handler tells the test, and what it waits for.
+#[derive(Debug, Clone)]
+pub(crate) struct Stage {
+    pub(crate) entered: mpsc::UnboundedSender<Context>,
+    pub(crate) go: Arc<Notify>,
+}
+
+impl Stage {
+    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<Context>) {
+        let (entered, seen) = mpsc::unbounded_channel();
+        (Self { entered, go: Arc::default() }, seen)
+    }
 }

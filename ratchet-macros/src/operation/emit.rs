@@ -91,7 +91,7 @@ impl<'a> Parts<'a> {
             }
             #quiet
             const _: () = {
-                use #private as __ratchet;
+                use #private as __r;
                 #methods
                 #operation
                 #parameters
@@ -109,22 +109,22 @@ impl<'a> Parts<'a> {
         let input = self.payload();
         quote! {
             impl #ident {
-                #vis const NAME: &'static __ratchet::str = #name;
-                #vis const VERSION: &'static __ratchet::str = #version;
-                #vis const KEY_TEMPLATE: &'static __ratchet::str = #template;
-                #vis fn enqueue<#lent>(#client: &#lent __ratchet::Client, #(#names: #types),*)
-                    -> __ratchet::Enqueue<#lent, Self>
+                #vis const NAME: &'static __r::str = #name;
+                #vis const VERSION: &'static __r::str = #version;
+                #vis const KEY_TEMPLATE: &'static __r::str = #template;
+                #vis fn enqueue<#lent>(#client: &#lent __r::Client, #(#names: #types),*)
+                    -> __r::Enqueue<#lent, Self>
                 {
-                    __ratchet::Enqueue::new(#client, Self::request(#(#names),*))
+                    __r::Enqueue::new(#client, Self::request(#(#names),*))
                 }
-                #vis fn request(#(#names: #types),*) -> __ratchet::Request<Self> {
-                    __ratchet::Request::new(&#input)
+                #vis fn request(#(#names: #types),*) -> __r::Request<Self> {
+                    __r::Request::new(&#input)
                 }
-                #vis fn key(#(#names: &#types),*) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
+                #vis fn key(#(#names: &#types),*) -> __r::Result<__r::Key, __r::KeyError> {
                     #key
                 }
-                #vis fn test_context(#(#names: &#types),*) -> __ratchet::Context {
-                    __ratchet::test_context::<Self>(Self::key(#(#names),*))
+                #vis fn test_context(#(#names: &#types),*) -> __r::Context {
+                    __r::test_context::<Self>(Self::key(#(#names),*))
                 }
             }
         }
@@ -134,29 +134,29 @@ impl<'a> Parts<'a> {
         let ident = &self.handler.ident;
         let Body { shape, declares, contract, calls, call, .. } = body;
         let (input, codec) = self.input_and_codec();
-        let unknown = || quote!(__ratchet::Result<(), __ratchet::Failure>);
+        let unknown = || quote!(__r::Result<(), __r::Failure>);
         let output = self.handler.output.as_ref().map_or_else(unknown, ToTokens::to_token_stream);
         let (value, given) = (local("input"), local("call"));
         let fields = self.fields_of(&value);
         // What the future is not (such as `Send`) is told at the function's name.
         let future = quote_spanned! {generated(ident.span())=>
-            impl __ratchet::Future<Output = Self::Return> + __ratchet::Send
+            impl __r::Future<Output = Self::Return> + __r::Send
         };
         quote! {
-            impl __ratchet::Operation for #ident {
+            impl __r::Operation for #ident {
                 #input
                 type Return = #output;
                 type Codec = #codec;
-                const DECLARED: __ratchet::Declared =
-                    __ratchet::Declared::new(Self::NAME, Self::VERSION, Self::KEY_TEMPLATE, #shape) #declares;
-                fn spec() -> &'static __ratchet::Spec {
-                    static SPEC: __ratchet::Spec = __ratchet::Spec::of::<#ident>(#contract) #calls;
+                const DECLARED: __r::Declared =
+                    __r::Declared::new(Self::NAME, Self::VERSION, Self::KEY_TEMPLATE, #shape) #declares;
+                fn spec() -> &'static __r::Spec {
+                    static SPEC: __r::Spec = __r::Spec::of::<#ident>(#contract) #calls;
                     &SPEC
                 }
-                fn key(#value: &Self::Input) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
+                fn key(#value: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
                     Self::key(#(#fields),*)
                 }
-                fn call(#given: __ratchet::Call, #value: Self::Input) -> #future {
+                fn call(#given: __r::Call, #value: Self::Input) -> #future {
                     #call
                 }
             }
@@ -167,10 +167,10 @@ impl<'a> Parts<'a> {
     fn input_and_codec(&self) -> (TokenStream, TokenStream) {
         let Some(Input { ty, .. }) = self.handler.single_input() else {
             let types = &self.types;
-            return (quote!(type Input = (#(#types),*);), quote!(__ratchet::ByName<Self>));
+            return (quote!(type Input = (#(#types),*);), quote!(__r::ByName<Self>));
         };
         // That the type is an input is asked for here only, so a type that is none is one error.
-        let codec = quote_spanned!(generated(last_name(ty))=> __ratchet::Derived);
+        let codec = quote_spanned!(generated(last_name(ty))=> __r::Derived);
         (quote_spanned!(generated(last_name(ty))=> type Input = #ty;), codec)
     }
 
@@ -198,11 +198,11 @@ impl<'a> Parts<'a> {
         let fields = self.handler.inputs().map(|input| {
             let (ty, name) = (&input.ty, input.name().unwrap_or_default());
             // One place asks for what a parameter needs, with the type's span.
-            quote_spanned!(generated(last_name(ty))=> __ratchet::field::<#ty>(#name))
+            quote_spanned!(generated(last_name(ty))=> __r::field::<#ty>(#name))
         });
         Some(quote! {
-            impl __ratchet::Parameters for #ident {
-                type Fields = (#(__ratchet::Field<#types>),*);
+            impl __r::Parameters for #ident {
+                type Fields = (#(__r::Field<#types>),*);
                 const FIELDS: Self::Fields = (#(#fields),*);
             }
         })
@@ -219,7 +219,7 @@ impl<'a> Parts<'a> {
                 quote!(.part(#part, #value))
             }
         });
-        quote!(__ratchet::Render::new() #(#steps)* .finish())
+        quote!(__r::Render::new() #(#steps)* .finish())
     }
 
     /// A placeholder, as a value that knows its type.
@@ -229,7 +229,7 @@ impl<'a> Parts<'a> {
         let it = local("it");
         let span = generated(*span);
         let borrow = (!fields.is_empty()).then(|| quote_spanned!(span=> &));
-        Some(quote_spanned!(span=> __ratchet::part(|#it: &#ty| #borrow #it #(.#fields)*)))
+        Some(quote_spanned!(span=> __r::part(|#it: &#ty| #borrow #it #(.#fields)*)))
     }
 
     /// What only the compiler knows about the key.
@@ -238,8 +238,8 @@ impl<'a> Parts<'a> {
         let parts: Vec<TokenStream> = key.pieces.iter().filter_map(|piece| self.part(piece)).collect();
         let require = match key.distinction {
             _ if parts.is_empty() => return None,
-            Distinction::Required => quote_spanned!(span=> __ratchet::require_distinguishing),
-            Distinction::Waived => quote_spanned!(span=> __ratchet::require_indistinct),
+            Distinction::Required => quote_spanned!(span=> __r::require_distinguishing),
+            Distinction::Waived => quote_spanned!(span=> __r::require_indistinct),
         };
         let list = quote_spanned!(span=> (&[#(#parts.distinguishes()),*]));
         Some(quote_spanned!(span=> const _: () = #require #list;))
@@ -264,7 +264,7 @@ fn states(handler: &Handler) -> Option<TokenStream> {
 
 fn state(ty: &Type) -> TokenStream {
     let span = generated(last_name(ty));
-    let function = quote_spanned!(span=> __ratchet::state::<#ty>);
+    let function = quote_spanned!(span=> __r::state::<#ty>);
     quote!(#function())
 }
 
@@ -276,7 +276,7 @@ fn call(handler: &Handler) -> TokenStream {
     let mut at = 0..;
     let arguments = handler.parameters.iter().map(|parameter| match parameter {
         Parameter::Context(ty) => {
-            let context = quote_spanned!(generated(last_name(ty))=> __ratchet::context::<#ty>);
+            let context = quote_spanned!(generated(last_name(ty))=> __r::context::<#ty>);
             quote!(#context(&#given))
         }
         Parameter::State(ty) => {

@@ -18,10 +18,10 @@ pub(super) fn operation(args: &Args, handler: &Handler) -> TokenStream {
         template: text(""),
         shape: String::new(),
         declares: TokenStream::new(),
-        contract: quote!(__ratchet::Contract::NONE),
+        contract: quote!(__r::Contract::NONE),
         calls: TokenStream::new(),
-        key: quote!(__ratchet::missing()),
-        call: quote!(async { __ratchet::missing() }),
+        key: quote!(__r::missing()),
+        call: quote!(async { __r::missing() }),
         checks: TokenStream::new(),
     })
 }

@@ -11,7 +11,7 @@ use crate::errors::{Errors, with_help};
 /// A reason has at least this many characters.
 pub(crate) const SHORTEST_REASON: usize = 8;
 
-/// What the attribute says beside the required arguments, with `__ratchet` as the name of ratchet's private module.
+/// What the attribute says beside the required arguments, with `__r` as the name of ratchet's private module.
 #[derive(Default)]
 pub(super) struct Settings {
     contract: Option<TokenStream>,
@@ -32,7 +32,7 @@ impl Settings {
         match name {
             "destination" => {
                 self.contract = Some(match value::word_or(name, expr, &["none"], CONTRACT)? {
-                    WordOr::Word(_) => quote!(__ratchet::Contract::NONE),
+                    WordOr::Word(_) => quote!(__r::Contract::NONE),
                     WordOr::Expr(expr) => expr.to_token_stream(),
                 });
             }
@@ -40,9 +40,9 @@ impl Settings {
                 let words = ["standard", "aggressive", "relaxed"];
                 let retry = match value::word_or(name, expr, &words, RETRY)? {
                     WordOr::Word(word) => match word.as_str() {
-                        "aggressive" => quote!(__ratchet::RetryPolicy::AGGRESSIVE),
-                        "relaxed" => quote!(__ratchet::RetryPolicy::RELAXED),
-                        _ => quote!(__ratchet::RetryPolicy::STANDARD),
+                        "aggressive" => quote!(__r::RetryPolicy::AGGRESSIVE),
+                        "relaxed" => quote!(__r::RetryPolicy::RELAXED),
+                        _ => quote!(__r::RetryPolicy::STANDARD),
                     },
                     WordOr::Expr(expr) => expr.to_token_stream(),
                 };
@@ -55,7 +55,7 @@ impl Settings {
                     "may_lose" => quote!(MayLose),
                     _ => quote!(Park),
                 };
-                self.policy.push(quote!(on_unknown: __ratchet::OnUnknown::#variant));
+                self.policy.push(quote!(on_unknown: __r::OnUnknown::#variant));
             }
             "timeout" => {
                 let timeout = value::duration(name, expr)?;
@@ -73,7 +73,7 @@ impl Settings {
 
     /// The argument of `Spec::of`.
     pub(super) fn contract(&self) -> TokenStream {
-        self.contract.clone().unwrap_or_else(|| quote!(__ratchet::Contract::NONE))
+        self.contract.clone().unwrap_or_else(|| quote!(__r::Contract::NONE))
     }
 
     /// What is said beside name, version and template where versions are compared.
@@ -85,7 +85,7 @@ impl Settings {
     pub(super) fn calls(&self) -> TokenStream {
         let policy = (!self.policy.is_empty()).then(|| {
             let fields = &self.policy;
-            quote!(.policy(__ratchet::Policy { #(#fields,)* ..__ratchet::Policy::DEFAULT }))
+            quote!(.policy(__r::Policy { #(#fields,)* ..__r::Policy::DEFAULT }))
         });
         let priority = self.priority.iter();
         let new_identity = self.new_identity.iter();

@@ -29,7 +29,7 @@ fn one_input() {
             pub async fn collect_invoice(ctx: Context, input: CollectInvoice) -> Result<Receipt, Failure> { body }
         },
     );
-    within(&text, 66, 1850);
+    within(&text, 61, 1650);
     expect_file!["snapshots/one_input.rs"].assert_eq(&text);
 }
 
@@ -49,7 +49,7 @@ fn one_input_and_every_argument() {
                 -> Result<Receipt, Failure> { body }
         },
     );
-    within(&text, 88, 2500);
+    within(&text, 83, 2250);
     expect_file!["snapshots/every_argument.rs"].assert_eq(&text);
 }
 
@@ -72,7 +72,7 @@ fn several_parameters() {
             }
         ),
     );
-    within(&text, 96, 2300);
+    within(&text, 86, 2048);
     expect_file!["snapshots/several_parameters.rs"].assert_eq(&text);
 }
 

@@ -123,7 +123,7 @@ pub(super) fn duration(name: &str, expr: &Expr) -> Result<TokenStream, Error> {
             ))
         }
         // It is evaluated while compiling.
-        value => Ok(quote_spanned!(generated(value.span())=> __ratchet::lasting(#expr))),
+        value => Ok(quote_spanned!(generated(value.span())=> __r::lasting(#expr))),
     }
 }
 

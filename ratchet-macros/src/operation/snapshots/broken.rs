@@ -4,55 +4,51 @@ struct collect_invoice {
     _never: ::core::convert::Infallible,
 }
 const _: () = {
-    use ::ratchet::__private as __ratchet;
+    use ::ratchet::__private as __r;
     impl collect_invoice {
-        const NAME: &'static __ratchet::str = "invalid";
-        const VERSION: &'static __ratchet::str = "0";
-        const KEY_TEMPLATE: &'static __ratchet::str = "";
+        const NAME: &'static __r::str = "invalid";
+        const VERSION: &'static __r::str = "0";
+        const KEY_TEMPLATE: &'static __r::str = "";
         fn enqueue<'client>(
-            client: &'client __ratchet::Client,
+            client: &'client __r::Client,
             input: CollectInvoice,
-        ) -> __ratchet::Enqueue<'client, Self> {
-            __ratchet::Enqueue::new(client, Self::request(input))
+        ) -> __r::Enqueue<'client, Self> {
+            __r::Enqueue::new(client, Self::request(input))
         }
-        fn request(input: CollectInvoice) -> __ratchet::Request<Self> {
-            __ratchet::Request::new(&input)
+        fn request(input: CollectInvoice) -> __r::Request<Self> {
+            __r::Request::new(&input)
         }
-        fn key(
-            input: &CollectInvoice,
-        ) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
-            __ratchet::missing()
+        fn key(input: &CollectInvoice) -> __r::Result<__r::Key, __r::KeyError> {
+            __r::missing()
         }
-        fn test_context(input: &CollectInvoice) -> __ratchet::Context {
-            __ratchet::test_context::<Self>(Self::key(input))
+        fn test_context(input: &CollectInvoice) -> __r::Context {
+            __r::test_context::<Self>(Self::key(input))
         }
     }
-    impl __ratchet::Operation for collect_invoice {
+    impl __r::Operation for collect_invoice {
         type Input = CollectInvoice;
         type Return = Result<Receipt, Failure>;
-        type Codec = __ratchet::Derived;
-        const DECLARED: __ratchet::Declared = __ratchet::Declared::new(
+        type Codec = __r::Derived;
+        const DECLARED: __r::Declared = __r::Declared::new(
             Self::NAME,
             Self::VERSION,
             Self::KEY_TEMPLATE,
             "",
         );
-        fn spec() -> &'static __ratchet::Spec {
-            static SPEC: __ratchet::Spec = __ratchet::Spec::of::<
+        fn spec() -> &'static __r::Spec {
+            static SPEC: __r::Spec = __r::Spec::of::<
                 collect_invoice,
-            >(__ratchet::Contract::NONE);
+            >(__r::Contract::NONE);
             &SPEC
         }
-        fn key(
-            input: &Self::Input,
-        ) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
+        fn key(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(input)
         }
         fn call(
-            call: __ratchet::Call,
+            call: __r::Call,
             input: Self::Input,
-        ) -> impl __ratchet::Future<Output = Self::Return> + __ratchet::Send {
-            async { __ratchet::missing() }
+        ) -> impl __r::Future<Output = Self::Return> + __r::Send {
+            async { __r::missing() }
         }
     }
 };

@@ -6,82 +6,78 @@ pub(crate) struct collect_invoice {
 }
 #[allow(deprecated)]
 const _: () = {
-    use path::to::ratchet::__private as __ratchet;
+    use path::to::ratchet::__private as __r;
     impl collect_invoice {
-        pub(crate) const NAME: &'static __ratchet::str = "collect_invoice";
-        pub(crate) const VERSION: &'static __ratchet::str = "1";
-        pub(crate) const KEY_TEMPLATE: &'static __ratchet::str = "invoice:<customer.id>/<invoice_id>:collect:v1";
+        pub(crate) const NAME: &'static __r::str = "collect_invoice";
+        pub(crate) const VERSION: &'static __r::str = "1";
+        pub(crate) const KEY_TEMPLATE: &'static __r::str = "invoice:<customer.id>/<invoice_id>:collect:v1";
         pub(crate) fn enqueue<'client>(
-            client: &'client __ratchet::Client,
+            client: &'client __r::Client,
             input: CollectInvoice,
-        ) -> __ratchet::Enqueue<'client, Self> {
-            __ratchet::Enqueue::new(client, Self::request(input))
+        ) -> __r::Enqueue<'client, Self> {
+            __r::Enqueue::new(client, Self::request(input))
         }
-        pub(crate) fn request(input: CollectInvoice) -> __ratchet::Request<Self> {
-            __ratchet::Request::new(&input)
+        pub(crate) fn request(input: CollectInvoice) -> __r::Request<Self> {
+            __r::Request::new(&input)
         }
         pub(crate) fn key(
             input: &CollectInvoice,
-        ) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
-            __ratchet::Render::new()
+        ) -> __r::Result<__r::Key, __r::KeyError> {
+            __r::Render::new()
                 .literal("invoice:")
-                .part(__ratchet::part(|it: &CollectInvoice| &it.customer.id), input)
+                .part(__r::part(|it: &CollectInvoice| &it.customer.id), input)
                 .literal("/")
-                .part(__ratchet::part(|it: &CollectInvoice| &it.invoice_id), input)
+                .part(__r::part(|it: &CollectInvoice| &it.invoice_id), input)
                 .literal(":collect:v1")
                 .finish()
         }
-        pub(crate) fn test_context(input: &CollectInvoice) -> __ratchet::Context {
-            __ratchet::test_context::<Self>(Self::key(input))
+        pub(crate) fn test_context(input: &CollectInvoice) -> __r::Context {
+            __r::test_context::<Self>(Self::key(input))
         }
     }
-    impl __ratchet::Operation for collect_invoice {
+    impl __r::Operation for collect_invoice {
         type Input = CollectInvoice;
         type Return = Result<Receipt, Failure>;
-        type Codec = __ratchet::Derived;
-        const DECLARED: __ratchet::Declared = __ratchet::Declared::new(
+        type Codec = __r::Derived;
+        const DECLARED: __r::Declared = __r::Declared::new(
                 Self::NAME,
                 Self::VERSION,
                 Self::KEY_TEMPLATE,
                 "invoice:<>/<>:collect:v1",
             )
             .with_new_identity();
-        fn spec() -> &'static __ratchet::Spec {
-            static SPEC: __ratchet::Spec = __ratchet::Spec::of::<
-                collect_invoice,
-            >(PAYMENTS)
-                .policy(__ratchet::Policy {
-                    on_unknown: __ratchet::OnUnknown::MayDuplicate,
-                    retry: __ratchet::RetryPolicy::RELAXED,
+        fn spec() -> &'static __r::Spec {
+            static SPEC: __r::Spec = __r::Spec::of::<collect_invoice>(PAYMENTS)
+                .policy(__r::Policy {
+                    on_unknown: __r::OnUnknown::MayDuplicate,
+                    retry: __r::RetryPolicy::RELAXED,
                     timeout: ::core::time::Duration::from_millis(30000u64),
-                    retention: __ratchet::lasting(KEPT),
-                    ..__ratchet::Policy::DEFAULT
+                    retention: __r::lasting(KEPT),
+                    ..__r::Policy::DEFAULT
                 })
                 .priority(5)
                 .new_identity("the customer came in")
-                .states(&[__ratchet::state::<State<Client>>().0]);
+                .states(&[__r::state::<State<Client>>().0]);
             &SPEC
         }
-        fn key(
-            input: &Self::Input,
-        ) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
+        fn key(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(input)
         }
         fn call(
-            call: __ratchet::Call,
+            call: __r::Call,
             input: Self::Input,
-        ) -> impl __ratchet::Future<Output = Self::Return> + __ratchet::Send {
+        ) -> impl __r::Future<Output = Self::Return> + __r::Send {
             collect_invoice(
-                __ratchet::context::<Context>(&call),
-                (__ratchet::state::<State<Client>>().1)(&call),
+                __r::context::<Context>(&call),
+                (__r::state::<State<Client>>().1)(&call),
                 input,
             )
         }
     }
-    const _: () = __ratchet::require_distinguishing(
+    const _: () = __r::require_distinguishing(
         &[
-            __ratchet::part(|it: &CollectInvoice| &it.customer.id).distinguishes(),
-            __ratchet::part(|it: &CollectInvoice| &it.invoice_id).distinguishes(),
+            __r::part(|it: &CollectInvoice| &it.customer.id).distinguishes(),
+            __r::part(|it: &CollectInvoice| &it.invoice_id).distinguishes(),
         ],
     );
 };

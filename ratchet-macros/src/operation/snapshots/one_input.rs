@@ -4,62 +4,58 @@ pub struct collect_invoice {
     _never: ::core::convert::Infallible,
 }
 const _: () = {
-    use ::ratchet::__private as __ratchet;
+    use ::ratchet::__private as __r;
     impl collect_invoice {
-        pub const NAME: &'static __ratchet::str = "collect_invoice";
-        pub const VERSION: &'static __ratchet::str = "1";
-        pub const KEY_TEMPLATE: &'static __ratchet::str = "invoice:<invoice_id>:collect:v1";
+        pub const NAME: &'static __r::str = "collect_invoice";
+        pub const VERSION: &'static __r::str = "1";
+        pub const KEY_TEMPLATE: &'static __r::str = "invoice:<invoice_id>:collect:v1";
         pub fn enqueue<'client>(
-            client: &'client __ratchet::Client,
+            client: &'client __r::Client,
             input: CollectInvoice,
-        ) -> __ratchet::Enqueue<'client, Self> {
-            __ratchet::Enqueue::new(client, Self::request(input))
+        ) -> __r::Enqueue<'client, Self> {
+            __r::Enqueue::new(client, Self::request(input))
         }
-        pub fn request(input: CollectInvoice) -> __ratchet::Request<Self> {
-            __ratchet::Request::new(&input)
+        pub fn request(input: CollectInvoice) -> __r::Request<Self> {
+            __r::Request::new(&input)
         }
-        pub fn key(
-            input: &CollectInvoice,
-        ) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
-            __ratchet::Render::new()
+        pub fn key(input: &CollectInvoice) -> __r::Result<__r::Key, __r::KeyError> {
+            __r::Render::new()
                 .literal("invoice:")
-                .part(__ratchet::part(|it: &CollectInvoice| &it.invoice_id), input)
+                .part(__r::part(|it: &CollectInvoice| &it.invoice_id), input)
                 .literal(":collect:v1")
                 .finish()
         }
-        pub fn test_context(input: &CollectInvoice) -> __ratchet::Context {
-            __ratchet::test_context::<Self>(Self::key(input))
+        pub fn test_context(input: &CollectInvoice) -> __r::Context {
+            __r::test_context::<Self>(Self::key(input))
         }
     }
-    impl __ratchet::Operation for collect_invoice {
+    impl __r::Operation for collect_invoice {
         type Input = CollectInvoice;
         type Return = Result<Receipt, Failure>;
-        type Codec = __ratchet::Derived;
-        const DECLARED: __ratchet::Declared = __ratchet::Declared::new(
+        type Codec = __r::Derived;
+        const DECLARED: __r::Declared = __r::Declared::new(
             Self::NAME,
             Self::VERSION,
             Self::KEY_TEMPLATE,
             "invoice:<>:collect:v1",
         );
-        fn spec() -> &'static __ratchet::Spec {
-            static SPEC: __ratchet::Spec = __ratchet::Spec::of::<
+        fn spec() -> &'static __r::Spec {
+            static SPEC: __r::Spec = __r::Spec::of::<
                 collect_invoice,
-            >(__ratchet::Contract::NONE);
+            >(__r::Contract::NONE);
             &SPEC
         }
-        fn key(
-            input: &Self::Input,
-        ) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
+        fn key(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(input)
         }
         fn call(
-            call: __ratchet::Call,
+            call: __r::Call,
             input: Self::Input,
-        ) -> impl __ratchet::Future<Output = Self::Return> + __ratchet::Send {
-            collect_invoice(__ratchet::context::<Context>(&call), input)
+        ) -> impl __r::Future<Output = Self::Return> + __r::Send {
+            collect_invoice(__r::context::<Context>(&call), input)
         }
     }
-    const _: () = __ratchet::require_distinguishing(
-        &[__ratchet::part(|it: &CollectInvoice| &it.invoice_id).distinguishes()],
+    const _: () = __r::require_distinguishing(
+        &[__r::part(|it: &CollectInvoice| &it.invoice_id).distinguishes()],
     );
 };

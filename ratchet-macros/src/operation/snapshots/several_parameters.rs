@@ -4,36 +4,36 @@ struct charge {
     _never: ::core::convert::Infallible,
 }
 const _: () = {
-    use ::ratchet::__private as __ratchet;
+    use ::ratchet::__private as __r;
     impl charge {
-        const NAME: &'static __ratchet::str = "charge";
-        const VERSION: &'static __ratchet::str = "1";
-        const KEY_TEMPLATE: &'static __ratchet::str = "charge:<invoice_id>:<type.code>:v1";
+        const NAME: &'static __r::str = "charge";
+        const VERSION: &'static __r::str = "1";
+        const KEY_TEMPLATE: &'static __r::str = "charge:<invoice_id>:<type.code>:v1";
         fn enqueue<'client>(
-            client: &'client __ratchet::Client,
+            client: &'client __r::Client,
             invoice_id: InvoiceId,
             r#type: Kind,
             amount: u64,
-        ) -> __ratchet::Enqueue<'client, Self> {
-            __ratchet::Enqueue::new(client, Self::request(invoice_id, r#type, amount))
+        ) -> __r::Enqueue<'client, Self> {
+            __r::Enqueue::new(client, Self::request(invoice_id, r#type, amount))
         }
         fn request(
             invoice_id: InvoiceId,
             r#type: Kind,
             amount: u64,
-        ) -> __ratchet::Request<Self> {
-            __ratchet::Request::new(&(invoice_id, r#type, amount))
+        ) -> __r::Request<Self> {
+            __r::Request::new(&(invoice_id, r#type, amount))
         }
         fn key(
             invoice_id: &InvoiceId,
             r#type: &Kind,
             amount: &u64,
-        ) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
-            __ratchet::Render::new()
+        ) -> __r::Result<__r::Key, __r::KeyError> {
+            __r::Render::new()
                 .literal("charge:")
-                .part(__ratchet::part(|it: &InvoiceId| it), invoice_id)
+                .part(__r::part(|it: &InvoiceId| it), invoice_id)
                 .literal(":")
-                .part(__ratchet::part(|it: &Kind| &it.code), r#type)
+                .part(__r::part(|it: &Kind| &it.code), r#type)
                 .literal(":v1")
                 .finish()
         }
@@ -41,54 +41,46 @@ const _: () = {
             invoice_id: &InvoiceId,
             r#type: &Kind,
             amount: &u64,
-        ) -> __ratchet::Context {
-            __ratchet::test_context::<Self>(Self::key(invoice_id, r#type, amount))
+        ) -> __r::Context {
+            __r::test_context::<Self>(Self::key(invoice_id, r#type, amount))
         }
     }
-    impl __ratchet::Operation for charge {
+    impl __r::Operation for charge {
         type Input = (InvoiceId, Kind, u64);
         type Return = Result<(), Failure>;
-        type Codec = __ratchet::ByName<Self>;
-        const DECLARED: __ratchet::Declared = __ratchet::Declared::new(
+        type Codec = __r::ByName<Self>;
+        const DECLARED: __r::Declared = __r::Declared::new(
             Self::NAME,
             Self::VERSION,
             Self::KEY_TEMPLATE,
             "charge:<>:<>:v1",
         );
-        fn spec() -> &'static __ratchet::Spec {
-            static SPEC: __ratchet::Spec = __ratchet::Spec::of::<
-                charge,
-            >(__ratchet::Contract::NONE);
+        fn spec() -> &'static __r::Spec {
+            static SPEC: __r::Spec = __r::Spec::of::<charge>(__r::Contract::NONE);
             &SPEC
         }
-        fn key(
-            input: &Self::Input,
-        ) -> __ratchet::Result<__ratchet::Key, __ratchet::KeyError> {
+        fn key(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(&input.0, &input.1, &input.2)
         }
         fn call(
-            call: __ratchet::Call,
+            call: __r::Call,
             input: Self::Input,
-        ) -> impl __ratchet::Future<Output = Self::Return> + __ratchet::Send {
+        ) -> impl __r::Future<Output = Self::Return> + __r::Send {
             charge(input.0, input.1, input.2)
         }
     }
-    impl __ratchet::Parameters for charge {
-        type Fields = (
-            __ratchet::Field<InvoiceId>,
-            __ratchet::Field<Kind>,
-            __ratchet::Field<u64>,
-        );
+    impl __r::Parameters for charge {
+        type Fields = (__r::Field<InvoiceId>, __r::Field<Kind>, __r::Field<u64>);
         const FIELDS: Self::Fields = (
-            __ratchet::field::<InvoiceId>("invoice_id"),
-            __ratchet::field::<Kind>("type"),
-            __ratchet::field::<u64>("amount"),
+            __r::field::<InvoiceId>("invoice_id"),
+            __r::field::<Kind>("type"),
+            __r::field::<u64>("amount"),
         );
     }
-    const _: () = __ratchet::require_distinguishing(
+    const _: () = __r::require_distinguishing(
         &[
-            __ratchet::part(|it: &InvoiceId| it).distinguishes(),
-            __ratchet::part(|it: &Kind| &it.code).distinguishes(),
+            __r::part(|it: &InvoiceId| it).distinguishes(),
+            __r::part(|it: &Kind| &it.code).distinguishes(),
         ],
     );
 };
