@@ -88,3 +88,29 @@ pub use ratchet_core::private as __private;
 #[cfg(all(doctest, feature = "http"))]
 #[doc = include_str!("../README.md")]
 pub struct Readme;
+
+/// Operations compile in programs of the edition before, in both forms and inside other macros.
+///
+/// ```edition2021
+/// use ratchet::{Context, Failure, Input, Ratchet};
+///
+/// #[derive(serde::Serialize, serde::Deserialize, Input)]
+/// struct Order { id: u64, gen: u64 }
+///
+/// #[ratchet::operation(name = "ship", version = "1", key = "order:<id>:part:<gen>:ship")]
+/// async fn ship(_ctx: Context, input: Order) -> Result<u64, Failure> { Ok(input.id) }
+///
+/// macro_rules! operation {
+///     ($name:ident, $text:literal, $key:literal) => {
+///         #[ratchet::operation(name = $text, version = "1", key = $key)]
+///         async fn $name(order: u64, line: u32) -> Result<u32, Failure> { Ok(line + u32::from(order == 0)) }
+///     };
+/// }
+/// operation!(pack, "pack", "order:<order>:line:<line>:pack");
+///
+/// assert_eq!(ship::key(&Order { id: 7, gen: 2 }).unwrap().as_str(), "order:7:part:2:ship");
+/// assert_eq!(pack::key(&7, &1).unwrap().as_str(), "order:7:line:1:pack");
+/// assert_eq!(ratchet::registry![ship, pack].served().count(), 2);
+/// ```
+#[cfg(doctest)]
+pub struct Edition2021;

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use crate::decide::{Answer, Command, Refusal, Stored, Verdict};
 use crate::ledger::{Filter, LedgerError, Order, Page, SharedLedger};
 use crate::model::{Attempt, AuditEntry, Namespace, RecordId, State, Token};
-use crate::operation::{EnqueueError, Enqueued, Operation, OutputOf, Request};
+use crate::operation::{EnqueueError, Enqueued, Operation, OutputOf, Request, answered};
 use crate::registry::Registry;
 use crate::telemetry;
 use crate::time::Timestamp;
@@ -83,10 +83,7 @@ impl Client {
             Some(error) => Err(error),
             None => match answers.next() {
                 None => Err(EnqueueError::Ledger(LedgerError::Closed)),
-                Some((answer, digest)) => {
-                    telemetry::submitted(&O::spec().name, digest, &answer);
-                    Enqueued::from_answer(answer)
-                }
+                Some((answer, digest)) => answered::<O>(digest, answer),
             },
         };
         Ok(refused.into_iter().map(one).collect())

@@ -1,6 +1,6 @@
 //! Enqueuing in the caller's own transaction.
 
-use ratchet_core::operation::OutputOf;
+use ratchet_core::operation::{OutputOf, answered};
 use ratchet_core::{EnqueueError, Enqueued, Namespace, Operation, Request};
 use sqlx::SqliteConnection;
 
@@ -47,5 +47,6 @@ pub async fn enqueue_in<O: Operation>(
     request: Request<O>,
 ) -> Result<Enqueued<OutputOf<O>>, EnqueueError> {
     let submission = request.into_submission(&Namespace::DEFAULT)?;
-    Enqueued::from_answer(submit_in(connection, &submission).await?)
+    let digest = submission.id.digest();
+    answered::<O>(digest, submit_in(connection, &submission).await?)
 }

@@ -17,7 +17,7 @@ pub use handler::{Call, Handler};
 pub use input::{Codec, Derived, Input};
 pub use parameters::{ByName, Field, Fields, Parameter, Parameters, field};
 pub use render::{Part, Render, part};
-pub use request::{EnqueueError, Enqueued, EnqueuedOf, NotAccepted, Request};
+pub use request::{EnqueueError, Enqueued, NotAccepted, Request, answered};
 pub use spec::{Spec, lasting};
 pub use state::{State, StateRequirement, States};
 

@@ -8,9 +8,10 @@ use ratchet_key::{Key, KeyError};
 use super::{Codec, Operation, OutputOf, key_of};
 use crate::ledger::LedgerError;
 use crate::model::{
-    Conflict, Generation, Namespace, Payload, PayloadError, Priority, RecordId, Renewal, State, Submission,
-    Submitted, Version,
+    Conflict, Generation, KeyDigest, Namespace, Payload, PayloadError, Priority, RecordId, Renewal, State,
+    Submission, Submitted, Version,
 };
+use crate::telemetry;
 use crate::time::Timestamp;
 
 /// A wish to have an operation executed: a plain value that can be submitted now, or in a transaction of the caller's.
@@ -275,5 +276,14 @@ impl<T: serde::de::DeserializeOwned> Enqueued<T> {
     }
 }
 
-/// What [`Enqueued`] is for an operation.
-pub type EnqueuedOf<O> = Enqueued<OutputOf<O>>;
+/// Reads a ledger's answer to the submission of this identity, and tells logs and metrics.
+///
+/// # Errors
+/// If the stored result does not fit the type.
+pub fn answered<O: Operation>(
+    key: KeyDigest,
+    answer: Submitted,
+) -> Result<Enqueued<OutputOf<O>>, EnqueueError> {
+    telemetry::submitted(&O::spec().name, key, &answer);
+    Enqueued::from_answer(answer)
+}
