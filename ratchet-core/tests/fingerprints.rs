@@ -52,6 +52,35 @@ fn a_payload_that_is_too_large_says_how_large_it_may_be() {
     );
 }
 
+#[derive(serde::Serialize)]
+enum Shape {
+    Newtype(f64),
+    Tuple(u8, f32),
+    Struct { at: Option<f64> },
+}
+
+#[derive(serde::Serialize)]
+struct Everywhere {
+    list: Vec<(u8, f64)>,
+    map: std::collections::BTreeMap<u8, Shape>,
+}
+
+#[test]
+fn a_float_that_is_no_number_is_refused_wherever_it_stands() {
+    let holding =
+        |shape: Shape, last: f64| Everywhere { list: vec![(1, 0.5), (2, last)], map: [(7, shape)].into() };
+    let sound = Payload::encode(&holding(Shape::Struct { at: None }, 1.0), 1_000).unwrap();
+    assert_eq!(sound.as_str(), r#"{"list":[[1,0.5],[2,1]],"map":{"7":{"Struct":{"at":null}}}}"#);
+    for odd in [
+        holding(Shape::Newtype(f64::NAN), 1.0),
+        holding(Shape::Tuple(1, f32::INFINITY), 1.0),
+        holding(Shape::Struct { at: Some(f64::NEG_INFINITY) }, 1.0),
+        holding(Shape::Struct { at: None }, f64::NAN),
+    ] {
+        assert_eq!(Payload::encode(&odd, 1_000), Err(PayloadError::NotANumber));
+    }
+}
+
 /// Writes its members in the order given.
 struct InThisOrder(Vec<(String, i32)>);
 

@@ -3,6 +3,7 @@
 mod attempt;
 mod cause;
 mod effect;
+mod finite;
 mod identity;
 mod name;
 mod outcome;

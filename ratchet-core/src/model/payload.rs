@@ -1,5 +1,6 @@
 //! Inputs and results as canonical JSON (RFC 8785), and the fingerprint of an input.
 
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,6 +8,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+use super::finite::Finite;
 
 /// The largest integer that every JSON implementation reads back unchanged: 2^53 − 1.
 const LARGEST_INTEGER: u64 = (1 << 53) - 1;
@@ -27,6 +30,11 @@ pub enum PayloadError {
     /// An integer that JSON implementations round.
     #[error("an integer beyond ±(2^53−1) would be rounded by other readers of JSON: send it as a string")]
     IntegerTooLarge,
+    /// A float that JSON cannot hold.
+    #[error(
+        "a float is NaN or infinite, which JSON cannot hold: use an `Option` for a value that may be missing"
+    )]
+    NotANumber,
     /// Nesting that a reader refuses.
     #[error(
         "the value is nested more than {DEEPEST} levels deep: flatten it, or store it elsewhere and pass its id"
@@ -75,7 +83,17 @@ impl Payload {
     /// # Errors
     /// If the value is no JSON, too large, too deep, or has an integer beyond ±(2^53−1).
     pub fn encode<T: Serialize + ?Sized>(value: &T, limit: usize) -> Result<Self, PayloadError> {
-        Self::from_value(&serde_json::to_value(value).map_err(|_| PayloadError::NotJson)?, limit)
+        Self::from_value(&Self::value_of(value)?, limit)
+    }
+
+    /// The JSON of a value, before it is brought into canonical form.
+    ///
+    /// # Errors
+    /// If it is no JSON; a NaN or an infinity is none.
+    pub(crate) fn value_of<T: Serialize + ?Sized>(value: &T) -> Result<Value, PayloadError> {
+        let refused = Cell::new(false);
+        serde_json::to_value(Finite { value, refused: &refused })
+            .map_err(|_| if refused.get() { PayloadError::NotANumber } else { PayloadError::NotJson })
     }
 
     /// The same for a document that is already at hand.

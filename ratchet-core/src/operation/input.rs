@@ -8,8 +8,7 @@ use crate::model::{Payload, PayloadError};
 /// A struct that is the one input of an operation; made by `#[derive(Input)]`.
 ///
 /// The same action must give the same JSON each time, or it conflicts with itself: use a `BTreeSet` or a `Vec` and not a
-/// `HashSet`, whose order differs from one set to the next (the names of a `HashMap` are sorted). JSON has no NaN and no
-/// infinity: serde writes both as `null`.
+/// `HashSet`, whose order differs from one set to the next (the names of a `HashMap` are sorted).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the input of an operation",
     label = "this type needs #[derive(ratchet::Input)]; or add a second plain parameter",

@@ -31,7 +31,7 @@ pub trait Parameter: Sized {
 
 impl<T: Serialize + DeserializeOwned> Parameter for T {
     fn encode(&self) -> Result<Value, PayloadError> {
-        serde_json::to_value(self).map_err(|_| PayloadError::NotJson)
+        Payload::value_of(self)
     }
 
     fn decode(value: Value) -> Result<Self, PayloadError> {
