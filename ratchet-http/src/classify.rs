@@ -10,17 +10,9 @@ use crate::retry_after::retry_after;
 /// The most bytes of an answer that are read.
 const LARGEST_ANSWER: usize = 4 * 1024 * 1024;
 
-/// What came of a send.
-pub(crate) enum Reading {
-    /// The effect happened.
-    Done(Answer),
-    /// Anything else.
-    Otherwise(Failure),
-}
-
 /// A request that ended without an answer. Only where no connection was made is it certain that nothing was sent.
-pub(crate) fn read_error(error: &reqwest::Error) -> Reading {
-    Reading::Otherwise(if error.is_builder() {
+pub(crate) fn read_error(error: &reqwest::Error) -> Failure {
+    if error.is_builder() {
         let cause = Cause::new(CauseKind::Handler, "the request is not one that can be sent");
         Failure::new(Outcome::NotApplied { cause, retry_after: None })
     } else if error.is_connect() {
@@ -30,14 +22,14 @@ pub(crate) fn read_error(error: &reqwest::Error) -> Reading {
         unknown(CauseKind::Transport, "the destination did not answer in time")
     } else {
         unknown(CauseKind::Transport, "the connection broke after the request may have left")
-    })
+    }
 }
 
-pub(crate) async fn read_answer(response: Response, asked: &Url) -> Reading {
+pub(crate) async fn read_answer(response: Response, asked: &Url) -> Result<Answer, Failure> {
     let status = response.status();
     let wait = retry_after(response.headers());
     let detail = |what: &str| Cause::new(CauseKind::Status(status.as_u16()), what);
-    let otherwise = |outcome| Reading::Otherwise(Failure::new(outcome));
+    let otherwise = |outcome| Err(Failure::new(outcome));
     match status {
         StatusCode::OK | StatusCode::CREATED | StatusCode::NO_CONTENT if response.url() == asked => {
             read_body(response).await
@@ -64,20 +56,20 @@ pub(crate) async fn read_answer(response: Response, asked: &Url) -> Reading {
 
 /// The destination said that it is done. That its words cannot be read changes nothing about that, but the handler has no
 /// result, so the outcome is unknown and the next attempt receives the answer again.
-async fn read_body(mut response: Response) -> Reading {
+async fn read_body(mut response: Response) -> Result<Answer, Failure> {
     let (status, headers) = (response.status(), response.headers().clone());
     let mut body = Vec::new();
     loop {
         match response.chunk().await {
-            Ok(None) => return Reading::Done(Answer::new(status, headers, Bytes::from(body))),
+            Ok(None) => return Ok(Answer::new(status, headers, Bytes::from(body))),
             Ok(Some(chunk)) if body.len() + chunk.len() <= LARGEST_ANSWER => body.extend_from_slice(&chunk),
             Ok(Some(_)) => {
                 let why = format_args!("the answer has more than {LARGEST_ANSWER} bytes");
-                return Reading::Otherwise(unknown(CauseKind::UnreadableAnswer, why));
+                return Err(unknown(CauseKind::UnreadableAnswer, why));
             }
             Err(_) => {
                 let why = "the connection broke within the answer";
-                return Reading::Otherwise(unknown(CauseKind::UnreadableAnswer, why));
+                return Err(unknown(CauseKind::UnreadableAnswer, why));
             }
         }
     }

@@ -29,6 +29,7 @@
 mod answer;
 mod classify;
 mod client;
+mod json;
 mod request;
 mod retry_after;
 

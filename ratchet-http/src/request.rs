@@ -3,13 +3,14 @@
 use std::fmt;
 
 use ratchet_core::contract::Mechanism;
-use ratchet_core::{Cause, CauseKind, Context, Failure, Fingerprint, Outcome, OutcomeKind};
+use ratchet_core::{Cause, CauseKind, Context, Failure, Fingerprint};
 use reqwest::RequestBuilder;
 use reqwest::header::{HeaderName, HeaderValue};
 use serde::Serialize;
 
 use crate::answer::Answer;
-use crate::classify::{Reading, read_answer, read_error};
+use crate::classify::{read_answer, read_error};
+use crate::json::sorted;
 
 /// A request that has no identity yet, and so cannot be delivered.
 #[derive(Debug, Clone, Copy)]
@@ -47,13 +48,9 @@ impl<I> Request<I> {
     /// A JSON body. The names of its objects are sorted, since every attempt has to send the same bytes and the order of a
     /// hash map is another one each time. The order of a list is kept: make a list of a set that has an order.
     pub fn json<T: Serialize + ?Sized>(self, body: &T) -> Self {
-        let sorted = serde_json::to_value(body).map(|mut value| {
-            value.sort_all_objects();
-            value
-        });
-        let builder = match sorted {
-            Ok(value) => self.builder.json(&value),
-            // It fails here as well, and its error reaches `deliver`.
+        let builder = match sorted(body) {
+            Ok(sorted) => self.builder.json(&sorted),
+            // It fails there as well, and that error reaches `deliver`.
             Err(_) => self.builder.json(body),
         };
         Self { builder, ..self }
@@ -89,73 +86,81 @@ impl Request<&Context> {
     /// # Errors
     /// A [`Failure`] that says what is known about the effect, for the handler to pass on.
     pub async fn deliver(self) -> Result<Answer, Failure> {
-        let mut request = self.builder.build().map_err(|error| not_sent(error.without_url()))?;
-        check_scheme(request.url().scheme())?;
-        // A fragment is never sent, so it is no part of what is asked for.
-        request.url_mut().set_fragment(None);
-        let body = request.body().map_or(Some(&[][..]), reqwest::Body::as_bytes);
-        let Some(body) = body else {
-            return Err(not_sent("a body that is a stream cannot be sent again: collect it first"));
-        };
-        let fingerprint = Fingerprint::of_parts(&[
-            request.method().as_str().as_bytes(),
-            request.url().as_str().as_bytes(),
-            body,
-        ]);
+        let ctx = self.identity;
+        let mut request = prepare(self.builder).map_err(|cause| ctx.not_sent(cause))?;
         let scope = request.url().origin().ascii_serialization();
-        let pin = self.identity.pin(&scope, fingerprint).await?;
-        if let Mechanism::Header(name) = self.identity.contract().mechanism() {
-            put_identity(request.headers_mut(), name, &pin.wire_key)?;
+        let pin = ctx.pin(&scope, fingerprint(&request)).await?;
+        if let Mechanism::Header(name) = ctx.contract().mechanism() {
+            put_identity(request.headers_mut(), name, &pin.wire_key).map_err(|cause| ctx.not_sent(cause))?;
         }
         let asked = request.url().clone();
         // Unless an answer says otherwise below, this send stays unknown: also if this future is dropped.
-        let sending = self.identity.begin_send();
-        let reading = match self.http.execute(request).await {
+        let sending = ctx.begin_send();
+        let read = match self.http.execute(request).await {
             Ok(response) => read_answer(response, &asked).await,
-            Err(error) => read_error(&error),
+            Err(error) => Err(read_error(&error)),
         };
-        match reading {
-            Reading::Done(answer) => {
+        match read {
+            Ok(answer) => {
                 sending.acted();
                 Ok(answer)
             }
-            Reading::Otherwise(failure) => {
-                let outcome = failure.outcome().kind();
-                tracing::debug!(outcome = outcome.as_str(), "the destination did not confirm");
-                if matches!(outcome, OutcomeKind::NotApplied | OutcomeKind::Rejected) {
-                    sending.had_no_effect();
-                }
+            Err(failure) => {
+                let failure = sending.failed(failure);
+                tracing::debug!(
+                    outcome = failure.outcome().kind().as_str(),
+                    "the destination did not confirm"
+                );
                 Err(failure)
             }
         }
     }
 }
 
-fn check_scheme(scheme: &str) -> Result<(), Failure> {
-    match scheme {
-        "http" => Ok(()),
-        "https" if cfg!(feature = "tls") => Ok(()),
-        "https" => Err(not_sent("`https` needs the feature `tls` of this crate")),
-        _ => Err(not_sent("only `http` and `https` addresses can be requested")),
+/// The request as it will be sent, but for its identity.
+fn prepare(builder: RequestBuilder) -> Result<reqwest::Request, Cause> {
+    let mut request = builder.build().map_err(|error| unsendable(error.without_url()))?;
+    check_scheme(request.url().scheme())?;
+    // A fragment is never sent, so it is no part of what is asked for.
+    request.url_mut().set_fragment(None);
+    match request.body() {
+        Some(body) if body.as_bytes().is_none() => {
+            Err(unsendable("a body that is a stream cannot be sent again: collect it first"))
+        }
+        _ => Ok(request),
     }
 }
 
-fn put_identity(headers: &mut reqwest::header::HeaderMap, name: &str, key: &str) -> Result<(), Failure> {
+fn fingerprint(request: &reqwest::Request) -> Fingerprint {
+    let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default();
+    Fingerprint::of_parts(&[request.method().as_str().as_bytes(), request.url().as_str().as_bytes(), body])
+}
+
+fn check_scheme(scheme: &str) -> Result<(), Cause> {
+    match scheme {
+        "http" => Ok(()),
+        "https" if cfg!(feature = "tls") => Ok(()),
+        "https" => Err(unsendable("`https` needs the feature `tls` of this crate")),
+        _ => Err(unsendable("only `http` and `https` addresses can be requested")),
+    }
+}
+
+fn put_identity(headers: &mut reqwest::header::HeaderMap, name: &str, key: &str) -> Result<(), Cause> {
     let bad = |_: reqwest::header::InvalidHeaderName| {
-        not_sent("the contract names a header that HTTP does not allow")
+        unsendable("the contract names a header that HTTP does not allow")
     };
     let name: HeaderName = name.parse().map_err(bad)?;
     if headers.contains_key(&name) {
-        return Err(not_sent(format_args!(
+        return Err(unsendable(format_args!(
             "the header `{name}` was set by hand and carries the identity: leave it to `.idempotent(&ctx)`"
         )));
     }
     let value = HeaderValue::from_str(key)
-        .map_err(|_| not_sent("the key has characters that HTTP does not allow"))?;
+        .map_err(|_| unsendable("the key has characters that HTTP does not allow"))?;
     headers.insert(name, value);
     Ok(())
 }
 
-fn not_sent(why: impl fmt::Display) -> Failure {
-    Failure::new(Outcome::NotApplied { cause: Cause::new(CauseKind::Handler, why), retry_after: None })
+fn unsendable(why: impl fmt::Display) -> Cause {
+    Cause::new(CauseKind::Handler, why)
 }

@@ -30,8 +30,7 @@ async fn staged(ctx: Context, State(stage): State<Stage>, _job: Job) -> Result<(
 async fn sends_twice(ctx: Context, _job: Job) -> Result<(), Failure> {
     ctx.pin("scope", Fingerprint::of(b"body")).await?;
     drop(ctx.begin_send());
-    ctx.begin_send().had_no_effect();
-    Err(Failure::rejected("401"))
+    Err(ctx.begin_send().failed(Failure::rejected("401")))
 }
 
 /// Acts, and then finds its lease gone.

@@ -1,6 +1,6 @@
 //! Whether a lease still stands, seen from the worker.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::time::{SharedClock, Timestamp};
@@ -10,39 +10,78 @@ use crate::time::{SharedClock, Timestamp};
 #[derive(Debug)]
 pub(crate) struct LeaseClock {
     clock: SharedClock,
-    end: Mutex<Option<End>>,
+    end: Mutex<End>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct End {
-    wall: Timestamp,
-    monotonic: Duration,
+enum End {
+    Never,
+    At {
+        wall: Timestamp,
+        monotonic: Duration,
+    },
+    /// Over for good, whatever the clocks say.
+    Over,
 }
 
 impl LeaseClock {
     /// A lease until `until` by the ledger's clock, which was asked for at `asked` by the monotonic clock for `span`.
     pub(crate) fn new(clock: SharedClock, until: Timestamp, asked: Duration, span: Duration) -> Self {
-        Self { clock, end: Mutex::new(Some(End { wall: until, monotonic: asked + span })) }
+        Self { clock, end: Mutex::new(End::At { wall: until, monotonic: asked + span }) }
     }
 
     /// A lease for unit tests.
     pub(crate) fn endless(clock: SharedClock) -> Self {
-        Self { clock, end: Mutex::new(None) }
+        Self { clock, end: Mutex::new(End::Never) }
     }
 
+    /// Extends the lease, unless it is over: an answer may arrive after the attempt has ended.
     pub(crate) fn extend(&self, until: Timestamp, asked: Duration, span: Duration) {
-        *self.end.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(End { wall: until, monotonic: asked + span });
+        let mut end = self.locked();
+        if !matches!(*end, End::Over) {
+            *end = End::At { wall: until, monotonic: asked + span };
+        }
     }
 
-    /// The lease is over, whatever the clocks say.
+    /// The lease is over for good.
     pub(crate) fn end(&self) {
-        let over = End { wall: Timestamp::from_millis(i64::MIN), monotonic: Duration::ZERO };
-        *self.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(over);
+        *self.locked() = End::Over;
     }
 
     pub(crate) fn stands(&self) -> bool {
-        let end = *self.end.lock().unwrap_or_else(PoisonError::into_inner);
-        end.is_none_or(|end| self.clock.now() < end.wall && self.clock.monotonic() < end.monotonic)
+        match *self.locked() {
+            End::Never => true,
+            End::At { wall, monotonic } => self.clock.now() < wall && self.clock.monotonic() < monotonic,
+            End::Over => false,
+        }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, End> {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::SystemClock;
+
+    #[test]
+    fn a_lease_that_is_over_does_not_come_back() {
+        let clock = SystemClock::shared();
+        let (until, span) = (clock.now().after(Duration::from_mins(1)), Duration::from_mins(1));
+        let lease = LeaseClock::new(clock.clone(), until, clock.monotonic(), span);
+        assert!(lease.stands());
+        lease.end();
+        lease.extend(until, clock.monotonic(), span);
+        assert!(!lease.stands());
+    }
+
+    #[test]
+    fn either_clock_ends_a_lease() {
+        let clock = SystemClock::shared();
+        let (now, span) = (clock.now(), Duration::from_mins(1));
+        assert!(!LeaseClock::new(clock.clone(), now, clock.monotonic(), span).stands());
+        assert!(!LeaseClock::new(clock.clone(), now.after(span), clock.monotonic(), Duration::ZERO).stands());
     }
 }

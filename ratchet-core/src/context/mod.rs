@@ -162,8 +162,13 @@ impl Context {
         if self.shared.lease.stands() {
             return Ok(());
         }
-        let cause = Cause::new(CauseKind::LeaseLost, "the lease passed before the request was sent");
-        Err(self.unsent(Failure::new(Outcome::NotApplied { cause, retry_after: None })))
+        Err(self.not_sent(Cause::new(CauseKind::LeaseLost, "the lease passed before the request was sent")))
+    }
+
+    /// A failure that says that a request did not leave, and why; its outcome is unknown if an earlier one of this attempt
+    /// may have had an effect. For destination clients.
+    pub fn not_sent(&self, cause: Cause) -> Failure {
+        self.unsent(Failure::new(Outcome::NotApplied { cause, retry_after: None }))
     }
 
     fn unsent(&self, failure: Failure) -> Failure {
@@ -204,11 +209,8 @@ impl Context {
     ///     let sending = ctx.begin_send();
     ///     match transmit(body).await? {
     ///         200 => Ok(sending.acted()),
-    ///         402 => {
-    ///             sending.had_no_effect();
-    ///             Err(Failure::rejected("the card was declined"))
-    ///         }
-    ///         other => Err(Failure::unknown(format_args!("answered {other}"))),
+    ///         402 => Err(sending.failed(Failure::rejected("the card was declined"))),
+    ///         other => Err(sending.failed(Failure::unknown(format_args!("answered {other}")))),
     ///     }
     /// }
     /// ```

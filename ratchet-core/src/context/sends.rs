@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::model::Outcome;
+use crate::failure::Failure;
+use crate::model::{Outcome, OutcomeKind};
 
 /// What an attempt has sent so far. A handler may send several times, and a certain answer to one send says nothing about
 /// another.
@@ -57,9 +58,13 @@ impl Sending {
         self.answered();
     }
 
-    /// This send certainly had no effect: it did not leave, or the destination refused it.
-    pub fn had_no_effect(self) {
-        self.answered();
+    /// The send did not end well. What the failure says is certain about this send alone, so it counts as unknown if
+    /// another send of the attempt may have had an effect.
+    pub fn failed(self, failure: Failure) -> Failure {
+        if failure.outcome().kind() != OutcomeKind::Unknown {
+            self.answered();
+        }
+        Failure::new(self.sends.judge_unsent(failure.into_outcome()))
     }
 
     fn answered(&self) {
@@ -70,31 +75,37 @@ impl Sending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Cause, CauseKind, OutcomeKind};
+    use crate::model::{Cause, CauseKind};
 
-    fn judged(sends: &Sends, after_lookup: bool) -> (OutcomeKind, OutcomeKind) {
-        let cause = || Cause::new(CauseKind::Handler, "no");
-        let rejected = Outcome::Rejected { cause: cause(), after_lookup };
-        let not_applied = Outcome::NotApplied { cause: cause(), retry_after: None };
-        (sends.judge(rejected).kind(), sends.judge_unsent(not_applied).kind())
+    fn rejected(after_lookup: bool) -> Outcome {
+        Outcome::Rejected { cause: Cause::new(CauseKind::Handler, "no"), after_lookup }
+    }
+
+    fn failed(sends: &Arc<Sends>, outcome: Outcome) -> OutcomeKind {
+        sends.begin().failed(Failure::new(outcome)).outcome().kind()
     }
 
     #[test]
     fn a_certain_word_counts_while_every_send_is_answered() {
         let sends = Arc::new(Sends::default());
-        assert_eq!(judged(&sends, false), (OutcomeKind::Rejected, OutcomeKind::NotApplied));
-        sends.begin().had_no_effect();
-        assert_eq!(judged(&sends, false), (OutcomeKind::Rejected, OutcomeKind::NotApplied));
+        assert_eq!(failed(&sends, rejected(false)), OutcomeKind::Rejected);
+        assert_eq!(sends.judge(rejected(false)).kind(), OutcomeKind::Rejected);
+    }
+
+    #[test]
+    fn a_send_that_acted_leaves_the_last_word_to_the_handler_alone() {
+        let sends = Arc::new(Sends::default());
         sends.begin().acted();
-        assert_eq!(judged(&sends, false), (OutcomeKind::Rejected, OutcomeKind::Unknown));
+        assert_eq!(failed(&sends, rejected(false)), OutcomeKind::Unknown);
+        assert_eq!(sends.judge(rejected(false)).kind(), OutcomeKind::Rejected);
     }
 
     #[test]
     fn a_send_without_an_answer_leaves_nothing_certain_but_a_look_up() {
         let sends = Arc::new(Sends::default());
         drop(sends.begin());
-        sends.begin().had_no_effect();
-        assert_eq!(judged(&sends, false), (OutcomeKind::Unknown, OutcomeKind::Unknown));
-        assert_eq!(judged(&sends, true).0, OutcomeKind::Rejected);
+        assert_eq!(failed(&sends, rejected(false)), OutcomeKind::Unknown);
+        assert_eq!(sends.judge(rejected(false)).kind(), OutcomeKind::Unknown);
+        assert_eq!(sends.judge(rejected(true)).kind(), OutcomeKind::Rejected);
     }
 }

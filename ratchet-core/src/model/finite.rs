@@ -195,7 +195,8 @@ impl<S: SerializeMap> SerializeMap for Looking<'_, S> {
     type Error = S::Error;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), S::Error> {
-        self.to.serialize_key(key)
+        let key = self.at(key);
+        self.to.serialize_key(&key)
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {

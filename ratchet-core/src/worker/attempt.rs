@@ -55,7 +55,9 @@ pub(super) async fn execute(shared: Arc<Shared>, mut record: Record, held: Held)
 /// The handler was not entered: a lease without a start costs nothing, and a start without a handler had no effect.
 async fn give_back(shared: &Shared, record: &Record, maybe_started: bool) {
     if maybe_started {
-        settle(shared, record, not_entered("the handler was not entered")).await;
+        // As a wait, it spends none of the allowed attempts: nobody tried.
+        let cause = Cause::new(CauseKind::Handler, "the handler was not entered");
+        settle(shared, record, Outcome::NotApplied { cause, retry_after: Some(Duration::ZERO) }).await;
     }
     // Refused where the outcome above was accepted.
     let release = order(shared, record, Command::Release { token: record.token });
@@ -95,6 +97,8 @@ async fn run_handler(shared: &Arc<Shared>, record: &Record, held: &Held) -> Outc
         }
         () = shared.abandon.cancelled() => running.give_up(CauseKind::Shutdown, STOPPED).await,
     };
+    // Whatever the handler left running sends nothing more under this lease.
+    held.signals.clock.end();
     context.judge(outcome)
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::Shared;
 use crate::context::{CancelReason, Cancellation, LeaseClock};
@@ -75,10 +75,14 @@ impl Signals {
     }
 }
 
-/// Beats three times per lease, so that a beat may fail before a lease is lost.
+/// Beats three times per lease, so that a beat may fail, or hang, before a lease is lost.
 pub(super) async fn run(shared: Arc<Shared>) {
+    let mut beats = interval(shared.lease / 3);
+    beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // The first one comes at once, and there is nothing to extend yet.
+    beats.tick().await;
     loop {
-        sleep(shared.lease / 3).await;
+        beats.tick().await;
         beat(&shared).await;
     }
 }

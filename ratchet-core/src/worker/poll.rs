@@ -56,12 +56,12 @@ async fn work(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) {
     while !shared.stopping.is_cancelled() {
         wakeups.mark_unchanged();
         let filled = fill(shared, attempts).await;
-        blocked_for =
-            if filled == Filled::Blocked { (blocked_for * 2).min(shared.poll_interval) } else { SHORT_WAIT };
         let wait = match filled {
-            Filled::Until(wait) => wait.min(shared.poll_interval),
+            Filled::Until(wait) => wait,
             Filled::Blocked => blocked_for,
         };
+        let wait = wait.min(shared.poll_interval);
+        blocked_for = if filled == Filled::Blocked { wait * 2 } else { SHORT_WAIT };
         let room = attempts.len() < shared.concurrency;
         tokio::select! {
             biased;
@@ -132,6 +132,9 @@ async fn try_fill(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<Fi
 
 /// Leases what there is room for, and says how much that was.
 async fn claim(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<usize, LedgerError> {
+    if shared.stopping.is_cancelled() {
+        return Ok(0);
+    }
     let before = attempts.len();
     let room = shared.concurrency.saturating_sub(before);
     let asked = shared.clock.monotonic();
