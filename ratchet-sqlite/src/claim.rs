@@ -72,22 +72,47 @@ pub(crate) fn served_as_json(served: &[Served]) -> Result<String, Fault> {
     rows_as_json(&rows)
 }
 
+/// How often one claim looks on behind records that it had to park; bounds one transaction.
+const MOST_LOOKS: usize = 16;
+
 /// Leases due records; one whose repetition became unsafe while it waited is parked and not handed out.
+///
+/// Parked records stand in nobody's way: while there were some and there is room, it looks on behind them.
 pub(crate) async fn claim(
     connection: &mut SqliteConnection,
     claim: &Claim,
     sources: &Sources,
 ) -> Result<Vec<Record>, Fault> {
+    let mut leased = Vec::new();
+    for _ in 0..MOST_LOOKS {
+        let room = Claim { limit: claim.limit - leased.len(), ..claim.clone() };
+        let (more, parked) = claim_once(connection, &room, sources).await?;
+        leased.extend(more);
+        if parked == 0 || leased.len() >= claim.limit {
+            break;
+        }
+    }
+    Ok(leased)
+}
+
+/// The leased records, and how many were parked.
+async fn claim_once(
+    connection: &mut SqliteConnection,
+    claim: &Claim,
+    sources: &Sources,
+) -> Result<(Vec<Record>, usize), Fault> {
     let mut desk = load_due(connection, claim, sources).await?;
     let command = Command::Lease {
         worker: claim.worker.clone(),
         duration: claim.lease,
         start_if_safe: claim.start_if_safe,
     };
-    let mut leased = Vec::new();
+    let (mut leased, mut parked) = (Vec::new(), 0);
     for place in 0..desk.sheets.len().min(claim.limit) {
-        if let Ok(Answer::Leased) = desk.decide(place, &command, sources.moment()) {
-            leased.push(place);
+        match desk.decide(place, &command, sources.moment()) {
+            Ok(Answer::Leased) => leased.push(place),
+            Ok(Answer::Parked(_)) => parked += 1,
+            _ => {}
         }
     }
     desk.write(connection).await?;
@@ -95,7 +120,7 @@ pub(crate) async fn claim(
         let sheet = &desk.sheets[*place];
         (Reverse(sheet.record.priority), sheet.record.ready_at, sheet.row)
     });
-    Ok(leased.into_iter().map(|place| desk.sheets[place].record.clone()).collect())
+    Ok((leased.into_iter().map(|place| desk.sheets[place].record.clone()).collect(), parked))
 }
 
 /// Loads what is due, and looks further where damaged rows stand in front of others.

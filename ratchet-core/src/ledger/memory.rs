@@ -185,15 +185,17 @@ impl Ledger for MemoryLedger {
                 .filter(|record| is_served(record, &claim.namespace, &claim.served))
                 .collect();
             due.sort_by_key(|record| (std::cmp::Reverse(record.priority), record.ready_at));
-            let due: Vec<RecordId> =
-                due.into_iter().take(claim.limit).map(|record| record.id.clone()).collect();
+            let due: Vec<RecordId> = due.into_iter().map(|record| record.id.clone()).collect();
             let command = Command::Lease {
                 worker: claim.worker,
                 duration: claim.lease,
                 start_if_safe: claim.start_if_safe,
             };
-            let mut leased = Vec::with_capacity(due.len());
+            let mut leased = Vec::new();
             for id in due {
+                if leased.len() == claim.limit {
+                    break;
+                }
                 let answer = rows.apply(&id, &command, self.moment());
                 if let (Ok(Answer::Leased), Some(Row { stored: Stored::Record(record), .. })) =
                     (answer, rows.by_id.get(&id))

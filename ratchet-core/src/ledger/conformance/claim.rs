@@ -149,6 +149,19 @@ pub async fn a_record_that_slept_past_its_window_is_parked(fixture: Fixture) {
     assert_eq!((parked.token, parked.attempts), (Token::new(1), 1));
 }
 
+/// Records that have to be parked do not use a claim up: what is sound behind them is found by the same claim.
+pub async fn parked_records_stand_in_nobody_s_way(fixture: Fixture) {
+    for key in ["invoice:1", "invoice:2", "invoice:3"] {
+        fixture.settled(submission(key), unknown()).await;
+    }
+    fixture.advance(3 * DAY);
+    let _ = fixture.submit(submission("invoice:4")).await;
+    let _ = fixture.submit(submission("invoice:5")).await;
+    assert_eq!(keys(&fixture.claim(claim(1)).await), ["invoice:4"]);
+    assert_eq!(fixture.record(&id("invoice:1")).await.state, State::Uncertain);
+    assert_eq!(fixture.record(&id("invoice:5")).await.state, State::Pending);
+}
+
 /// The second lease of a record has the second token, and everything else as the first attempt left it.
 pub async fn a_retry_is_claimed_again_with_a_higher_token(fixture: Fixture) {
     fixture.settled(submission("invoice:1"), unknown()).await;

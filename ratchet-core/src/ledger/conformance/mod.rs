@@ -122,6 +122,7 @@ macro_rules! conformance {
                 no_lease_is_longer_than_the_longest,
                 start_is_merged_only_where_the_destination_deduplicates,
                 a_record_that_slept_past_its_window_is_parked,
+                parked_records_stand_in_nobody_s_way,
                 a_retry_is_claimed_again_with_a_higher_token,
             }
             lease {
