@@ -143,3 +143,15 @@ async fn what_cannot_be_a_request_is_not_sent() {
         assert!(!failure.to_string().contains("secret"), "{failure}");
     }
 }
+
+#[tokio::test]
+async fn a_refusal_of_a_second_send_does_not_hide_what_the_first_one_did() {
+    for first in [answer("200 OK", "", "{}"), String::new()] {
+        let destination = Destination::answering(&[&first, &answer("401 Unauthorized", "", "")]).await;
+        let (http, ctx) = (Client::new().unwrap(), context());
+        let send = || http.post(&destination.url).body("{}").idempotent(&ctx).deliver();
+        let _ = send().await;
+        let (kind, cause, _) = parts(send().await.unwrap_err());
+        assert_eq!((kind, cause), (OutcomeKind::Unknown, CauseKind::Status(401)));
+    }
+}
