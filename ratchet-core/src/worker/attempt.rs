@@ -35,6 +35,7 @@ pub(super) async fn execute(shared: Arc<Shared>, mut record: Record, held: Held)
             () = shared.abandon.cancelled() => return,
         };
         match answer {
+            Ok(Ok(_)) if shared.stopping.is_cancelled() => return give_back(&shared, &record, true).await,
             Ok(Ok(_)) => record.attempts += 1,
             Ok(Err(refusal)) => {
                 tracing::info!(%refusal, "not started");
