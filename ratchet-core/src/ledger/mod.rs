@@ -42,7 +42,8 @@ pub type SharedLedger = Arc<dyn Ledger>;
 /// A record that cannot be read keeps nobody from the others: claims and expiry leave it alone and find those behind it,
 /// and an order for it is refused with [`Refusal::Damaged`] in its own place.
 pub trait Ledger: Send + Sync + fmt::Debug + 'static {
-    /// What this ledger can do; checked when a worker or a client is set up.
+    /// What this ledger can do, for callers that must refuse early what it cannot honour. No setting of a client or a
+    /// worker depends on it yet.
     fn capabilities(&self) -> Capabilities;
 
     /// Records intended actions. One record per (namespace, operation, key, generation), however many callers ask
