@@ -115,7 +115,7 @@ async fn a_handler_whose_lease_is_taken_is_told_and_has_no_say() {
     let ratchet = Ratchet::in_memory();
     let (stage, mut entered) = Stage::new();
     let worker = start_with(
-        ratchet.worker(ratchet::registry![patient]).state(stage.clone()).lease(Duration::from_millis(150)),
+        ratchet.worker(ratchet::registry![patient]).state(stage.clone()).lease(Duration::from_secs(3)),
     );
     let id = id_of(patient::enqueue(&ratchet, Job { id: 1 }).await.unwrap());
     let ctx = within(entered.recv()).await.unwrap();
@@ -130,6 +130,8 @@ async fn a_handler_whose_lease_is_taken_is_told_and_has_no_say() {
     let order = ratchet::ledger::Order { id: id.clone(), command: settle };
     ratchet.ledger().apply(vec![order]).await.unwrap();
     assert_eq!(within(ctx.cancellation()).await, CancelReason::LeaseLost);
+    // Its time is not over, and still it does not stand: the ledger has said so.
+    assert!(ctx.check_lease().is_err());
     stage.go.notify_one();
     worker.stop().await;
     assert_eq!(settled(&ratchet, &id).await.state, RecordState::Failed);
