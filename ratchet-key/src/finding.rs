@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fmt::Write as _;
 
+use crate::lexicon::Category;
 use crate::limits::MAX_TEMPLATE_BYTES;
 use crate::template::Span;
 
@@ -108,6 +109,8 @@ pub struct Finding {
     pub placeholder: Option<String>,
     /// The word of the name that fired.
     pub word: Option<String>,
+    /// Which kind of personal or secret data it is, for `R004` and `R005`.
+    pub category: Option<Category>,
     /// What is wrong and why it matters; lower case, one sentence.
     pub message: String,
     /// How to repair it.

@@ -40,7 +40,7 @@ fn placeholder(path: &[String], span: Span) -> Option<Finding> {
 
 /// Puts the judgement on a name into the words of a finding on a key.
 fn finding(placeholder: String, span: Span, found: NameFinding) -> Finding {
-    let NameFinding { code, word, why, help } = found;
+    let NameFinding { code, word, category, why, help } = found;
     let subject = if word == placeholder {
         format!("`{word}` in the key")
     } else {
@@ -56,6 +56,7 @@ fn finding(placeholder: String, span: Span, found: NameFinding) -> Finding {
         message: format!("{subject} {why}"),
         help: format!("{action} `<{placeholder}>`; {help}"),
         word: Some(word),
+        category,
         placeholder: Some(placeholder),
     }
 }

@@ -32,6 +32,7 @@
 mod encode;
 mod error;
 mod finding;
+mod foreign;
 mod inspect;
 mod key;
 mod lexicon;
@@ -41,9 +42,10 @@ mod writer;
 
 pub use error::{KeyError, PartError};
 pub use finding::{Code, Finding};
+pub use foreign::inspect_foreign;
 pub use inspect::inspect;
 pub use key::Key;
-pub use lexicon::{NameFinding, judge_name, judge_type};
+pub use lexicon::{Category, NameFinding, judge_field, judge_name, judge_type};
 pub use limits::{MAX_KEY_BYTES, MAX_PLACEHOLDERS, MAX_STEP_BYTES, MAX_TEMPLATE_BYTES};
 pub use template::{Segment, Span, Template};
 pub use writer::{KeyWriter, PartWriter};

@@ -8,6 +8,7 @@ const BUSINESS: List = "exam, quiz, test, assessment, max, min, maximum, allowed
 
 pub(super) const TOPIC: Topic = Topic {
     code: Code::R001,
+    category: None,
     neutral_tails: "\
         count, counter, number, num, no, nr, n, index, idx, seq, made, used, left, remaining, str",
     rules: &[
@@ -33,6 +34,7 @@ pub(super) const TOPIC: Topic = Topic {
 /// Tokens that fence one attempt off from the next: no credentials, and new each time.
 pub(super) const TOKENS: Topic = Topic {
     code: Code::R001,
+    category: None,
     neutral_tails: "value, str, string, number",
     rules: &[Rule { scope: Scope::Of("fencing, lease, attempt"), phrases: "token" }],
     why: "is another one for each attempt, so every retry would carry another key and nothing would be deduplicated",

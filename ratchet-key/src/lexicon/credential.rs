@@ -1,6 +1,7 @@
 //! R005: secrets and bearer tokens.
 
 use crate::finding::Code;
+use crate::lexicon::Category;
 use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
 /// Words that make a token a cursor, a count, a collectible or the number of an attempt.
@@ -13,6 +14,7 @@ const ACCOUNTS: List = "account, card, user, customer, member, login, security, 
 
 pub(super) const TOPIC: Topic = Topic {
     code: Code::R005,
+    category: Some(Category::Credential),
     neutral_tails: "value, raw, str, string, hash, digest, plain, plaintext, header",
     rules: &[
         Rule {

@@ -14,6 +14,7 @@
 //! Each topic has its own file, which holds the rules and the words that explain them.
 
 mod attempt;
+mod category;
 mod credential;
 mod pii;
 mod random;
@@ -22,6 +23,7 @@ mod time;
 mod types;
 mod words;
 
+pub use category::Category;
 pub use types::judge_type;
 
 use crate::finding::Code;
@@ -34,6 +36,8 @@ pub struct NameFinding {
     pub code: Code,
     /// The word or phrase that fired, in the form `first_name`; for a type, the type's name.
     pub word: String,
+    /// Which kind of personal or secret data it is, for `R004`, `R005` and `R013`.
+    pub category: Option<Category>,
     /// Why it is a fault in a key: a clause whose subject is the word.
     pub why: &'static str,
     /// What to do instead: a clause of its own.
@@ -61,4 +65,25 @@ const TOPICS: [&Topic; 6] =
 pub fn judge_name(entity: Option<&str>, name: &str) -> Option<NameFinding> {
     let name = Name::new(entity, name);
     TOPICS.iter().find_map(|topic| topic.judge(&name))
+}
+
+/// Judges a field of an input: `R013` for personal data, `R005` for a credential.
+///
+/// `entity` is the struct or table, `type_name` the type as it is written there, in any language, if it is known: a
+/// flag, a count or a time *about* personal data is none.
+///
+/// ```
+/// use ratchet_key::{Category, Code, judge_field};
+///
+/// let found = judge_field(Some("customer"), "email", Some("String")).expect("personal data");
+/// assert_eq!((found.code, found.category), (Code::R013, Some(Category::DirectPii)));
+/// assert_eq!(judge_field(Some("customer"), "email_verified", Some("bool")), None);
+/// ```
+#[must_use]
+pub fn judge_field(entity: Option<&str>, name: &str, _type_name: Option<&str>) -> Option<NameFinding> {
+    let mut found = judge_name(entity, name).filter(|found| matches!(found.code, Code::R004 | Code::R005))?;
+    if found.code == Code::R004 {
+        found.code = Code::R013;
+    }
+    Some(found)
 }

@@ -1,6 +1,7 @@
 //! R004: data that identifies or contacts a person.
 
 use crate::finding::Code;
+use crate::lexicon::Category;
 use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
 /// Entities whose addresses and numbers are not those of a person.
@@ -13,6 +14,7 @@ const GAMES: List = "board, deck, game, hand, kanban, gift";
 
 pub(super) const TOPIC: Topic = Topic {
     code: Code::R004,
+    category: Some(Category::DirectPii),
     neutral_tails: "address, addr, number, num, no, nr, value, raw, normalized, lower, text, str, line",
     rules: &[
         Rule {

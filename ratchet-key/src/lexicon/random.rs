@@ -5,6 +5,7 @@ use crate::lexicon::rule::{Rule, Scope, Topic};
 
 pub(super) const TOPIC: Topic = Topic {
     code: Code::R003,
+    category: None,
     neutral_tails: "str, string, hex, bytes, value, v, suffix, number",
     rules: &[
         Rule {

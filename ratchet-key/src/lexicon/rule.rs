@@ -1,7 +1,7 @@
 //! The mechanism of the lexicons: names as phrases, rules, topics.
 
 use crate::finding::Code;
-use crate::lexicon::NameFinding;
+use crate::lexicon::{Category, NameFinding};
 use crate::lexicon::words::words;
 
 /// Words or phrases (`* ` for any one word), separated by a comma and a space: a whole lexicon stays readable at a glance.
@@ -46,6 +46,8 @@ pub(super) struct Rule {
 /// All rules that lead to one code, with the words that explain it.
 pub(super) struct Topic {
     pub(super) code: Code,
+    /// Which kind of personal or secret data it is about.
+    pub(super) category: Option<Category>,
     /// Words at the end of a name that do not change what the thing is.
     pub(super) neutral_tails: List,
     pub(super) rules: &'static [Rule],
@@ -80,6 +82,7 @@ impl Topic {
                 return Some(NameFinding {
                     code: self.code,
                     word: fired.replace(' ', "_"),
+                    category: self.category,
                     why: self.why,
                     help: self.help,
                 });

@@ -10,6 +10,7 @@ const BUSINESS: List = "\
 
 pub(super) const TOPIC: Topic = Topic {
     code: Code::R002,
+    category: None,
     neutral_tails: "\
         ms, millis, milliseconds, ns, nanos, nano, us, micros, sec, secs, seconds, utc, iso, str, string, \
         unix",

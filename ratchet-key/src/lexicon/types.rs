@@ -1,7 +1,7 @@
 //! Types that cannot stand in a key, by the name under which they are written.
 
 use crate::finding::Code;
-use crate::lexicon::NameFinding;
+use crate::lexicon::{Category, NameFinding};
 
 struct Kind {
     code: Code,
@@ -102,7 +102,8 @@ pub fn judge_type(type_name: &str) -> Option<NameFinding> {
         "[]" | "()" => type_name.trim().to_owned(),
         _ => name.to_owned(),
     };
-    Some(NameFinding { code: kind.code, word, why: kind.why, help: kind.help })
+    let category = (kind.code == Code::R005).then_some(Category::Credential);
+    Some(NameFinding { code: kind.code, word, category, why: kind.why, help: kind.help })
 }
 
 /// The type's own name without path, generics and references; `[]` and `()` for the forms without a name.

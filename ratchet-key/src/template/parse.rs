@@ -27,6 +27,7 @@ pub(super) fn syntax(span: Span, message: impl Into<String>, help: impl Into<Str
         span: Some(span),
         placeholder: None,
         word: None,
+        category: None,
         message: message.into(),
         help: help.into(),
     }

@@ -120,6 +120,7 @@ fn constant(text: &str) -> Finding {
         span: Some(Span { start: 0, end: text.len() }),
         placeholder: None,
         word: None,
+        category: None,
         message:
             "the key has no placeholder, so every record of this operation would share one key and only \
                   the first would ever run"

@@ -54,13 +54,14 @@ fn by_entity(template: &Template, entity: &str, known: &[Finding]) -> Vec<Findin
 }
 
 fn in_entity(entity: &str, name: &str, span: ratchet_key::Span, found: NameFinding) -> Finding {
-    let NameFinding { code, word, why, help } = found;
+    let NameFinding { code, word, category, why, help } = found;
     Finding {
         code,
         span: Some(span),
         message: format!("`{name}` of `{entity}` in the key {why}"),
         help: format!("replace `<{name}>`; {help}"),
         word: Some(word),
+        category,
         placeholder: Some(name.to_owned()),
     }
 }
@@ -72,7 +73,7 @@ fn by_type(template: &Template, handler: &Handler, allow: &mut Allowances, repor
         let Some(input) = handler.inputs().find(|input| input.name().as_deref() == Some(name)) else {
             continue;
         };
-        let Some(NameFinding { code, word, why, help }) = judge_type(&written(&input.ty)) else { continue };
+        let Some(NameFinding { code, word, why, help, .. }) = judge_type(&written(&input.ty)) else { continue };
         // Whether such a type has a text form at all is then for the trait to say.
         if code != Code::R008 && allow.take(code).is_some() {
             continue;

@@ -107,6 +107,7 @@ fn syntax(path: &[String], span: ratchet_key::Span, message: String, help: Strin
         span: Some(span),
         placeholder: Some(path.join(".")),
         word: None,
+        category: None,
         message,
         help,
     }

@@ -1,0 +1,3 @@
+//! The `ratchet` program.
+
+fn main() {}
