@@ -104,6 +104,14 @@ impl Contract {
         matches!(self.mechanism, Mechanism::Header(_))
     }
 
+    /// For how long after the first request a repeated one is safe; `None` where it always is, or never.
+    pub(crate) const fn window(&self) -> Option<Duration> {
+        match (self.deduplicates(), self.retention) {
+            (true, Retention::For(span)) => Some(safe(span)),
+            _ => None,
+        }
+    }
+
     /// The end of the time in which a repeated request is safe, for a first request at `first_sent`.
     ///
     /// `None` where the destination does not deduplicate. A tenth of the retention, at most one hour, is kept as a
@@ -115,7 +123,7 @@ impl Contract {
         }
         Some(match self.retention {
             Retention::Forever => Timestamp::from_millis(i64::MAX),
-            Retention::For(span) => first_sent.after(span.saturating_sub(margin(span))),
+            Retention::For(span) => first_sent.after(safe(span)),
         })
     }
 }
@@ -151,8 +159,14 @@ const fn is_header_name(name: &str) -> bool {
     !bytes.is_empty()
 }
 
-fn margin(retention: Duration) -> Duration {
-    (retention / 10).min(Duration::from_hours(1))
+/// For how long a repeated request is safe: a tenth of the retention, at most one hour, is kept as a margin.
+const fn safe(retention: Duration) -> Duration {
+    let tenth = match retention.checked_div(10) {
+        Some(tenth) => tenth,
+        None => Duration::ZERO,
+    };
+    let hour = Duration::from_hours(1);
+    retention.saturating_sub(if tenth.as_nanos() < hour.as_nanos() { tenth } else { hour })
 }
 
 #[cfg(test)]

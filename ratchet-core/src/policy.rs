@@ -64,6 +64,44 @@ impl RetryPolicy {
         self
     }
 
+    /// The longest time from a first send to the last automatic one, if each attempt may run for `timeout`: all attempts
+    /// (one may send at its very end), and the waits between them at their longest. Never more than the horizon, which
+    /// ends all of it.
+    ///
+    /// A wait that a destination asks for is not counted: it spends no attempt, and what ends it is the horizon.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ratchet_core::RetryPolicy;
+    ///
+    /// // Four waits of 30, 60, 120 and 240 s, each a fifth longer at the most, and five attempts.
+    /// let longest = RetryPolicy::STANDARD.longest_span(Duration::from_secs(60));
+    /// assert_eq!(longest, Duration::from_secs(540 + 300));
+    /// ```
+    #[must_use]
+    pub const fn longest_span(&self, timeout: Duration) -> Duration {
+        let attempts = self.max_attempts as u128;
+        let mut span = timeout.as_nanos().saturating_mul(attempts);
+        let cap = self.max_delay.as_nanos();
+        let mut delay = lesser(self.first_delay.as_nanos(), cap);
+        let mut waits = attempts.saturating_sub(1);
+        while waits > 0 {
+            let next = lesser(delay.saturating_mul(self.growth_percent as u128) / 100, cap);
+            // From the last change on, all waits are the same.
+            let alike = if next == delay { waits } else { 1 };
+            span = span.saturating_add(self.spread(delay).saturating_mul(alike));
+            waits -= alike;
+            delay = next;
+        }
+        from_nanos(lesser(span, self.horizon.as_nanos()))
+    }
+
+    /// A wait at its longest.
+    const fn spread(&self, delay: u128) -> u128 {
+        let jitter = if self.jitter_percent > 100 { 100 } else { self.jitter_percent };
+        lesser(delay.saturating_mul(100 + jitter as u128) / 100, Self::LONGEST_DELAY.as_nanos())
+    }
+
     /// The wait after `spent` executions (counted from 1), before the spread.
     pub(crate) fn delay_after(&self, spent: u32) -> Duration {
         let mut delay = self.first_delay.min(self.max_delay);
@@ -76,6 +114,20 @@ impl RetryPolicy {
         }
         delay
     }
+}
+
+const fn lesser(one: u128, other: u128) -> u128 {
+    if one < other { one } else { other }
+}
+
+const fn from_nanos(nanos: u128) -> Duration {
+    const SECOND: u128 = 1_000_000_000;
+    let seconds = nanos / SECOND;
+    if seconds > u64::MAX as u128 {
+        return Duration::MAX;
+    }
+    #[allow(clippy::cast_possible_truncation, reason = "both were made to fit")]
+    Duration::new(seconds as u64, (nanos % SECOND) as u32)
 }
 
 impl Default for RetryPolicy {
@@ -97,6 +149,9 @@ pub struct Policy {
     pub reconciles: bool,
     /// How long a settled record is kept before a tombstone takes its place.
     pub retention: Duration,
+    /// How long after its end a record may be replayed; `None`: for as long as it is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay_within: Option<Duration>,
 }
 
 impl Policy {
@@ -107,6 +162,7 @@ impl Policy {
         on_unknown: OnUnknown::Park,
         reconciles: false,
         retention: Duration::from_hours(2160),
+        replay_within: None,
     };
 }
 
@@ -124,6 +180,39 @@ mod tests {
     fn standard_delays_double_up_to_the_cap() {
         let delays: Vec<u64> = (1..=7).map(|n| RetryPolicy::STANDARD.delay_after(n).as_secs()).collect();
         assert_eq!(delays, [30, 60, 120, 240, 480, 900, 900]);
+    }
+
+    #[test]
+    fn the_longest_span_is_the_sum_of_attempts_and_waits_within_the_horizon() {
+        const MINUTE: Duration = Duration::from_mins(1);
+        let span = |policy: RetryPolicy| policy.longest_span(MINUTE);
+        assert_eq!(span(RetryPolicy::AGGRESSIVE), Duration::from_secs(738) + 8 * MINUTE);
+        assert_eq!(span(RetryPolicy { max_attempts: 1, ..RetryPolicy::STANDARD }), MINUTE);
+        assert_eq!(span(RetryPolicy { max_attempts: 0, ..RetryPolicy::STANDARD }), Duration::ZERO);
+        // 100 waits of 15 minutes and more are cut by the horizon of a day.
+        assert_eq!(
+            span(RetryPolicy { max_attempts: 100, ..RetryPolicy::STANDARD }),
+            Duration::from_hours(24)
+        );
+        let endless = RetryPolicy { max_attempts: u32::MAX, horizon: Duration::MAX, ..RetryPolicy::STANDARD };
+        assert_eq!(endless.longest_span(Duration::MAX), Duration::MAX);
+    }
+
+    #[test]
+    fn the_longest_span_is_what_the_delays_add_up_to() {
+        for growth_percent in [0, 50, 100, 101, 150, 1000] {
+            for max_attempts in 1..40 {
+                let policy = RetryPolicy {
+                    growth_percent,
+                    max_attempts,
+                    horizon: Duration::MAX,
+                    ..RetryPolicy::STANDARD
+                };
+                let waits: Duration =
+                    (1..max_attempts).map(|spent| policy.delay_after(spent) * 120 / 100).sum();
+                assert_eq!(policy.longest_span(Duration::ZERO), waits, "{policy:?}");
+            }
+        }
     }
 
     #[test]

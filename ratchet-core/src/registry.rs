@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ledger::{Served, TemplateDeclaration};
+use crate::ledger::{Declaration, Served};
 use crate::operation::{Declared, Handler, first_clash};
 
 /// The operations that a worker executes, made by `ratchet::registry![…]`, which checks it while compiling.
@@ -57,11 +57,13 @@ impl Registry {
         self.handlers.get(served)
     }
 
-    pub(crate) fn templates(&self) -> Vec<TemplateDeclaration> {
-        let declaration = |handler: &Handler| TemplateDeclaration {
+    pub(crate) fn declarations(&self) -> Vec<Declaration> {
+        let declaration = |handler: &Handler| Declaration {
             operation: handler.spec().name.clone(),
+            version: handler.spec().version.clone(),
             template: handler.spec().template.to_owned(),
             new_identity: handler.spec().new_identity.map(str::to_owned),
+            hidden: handler.hidden(),
         };
         self.handlers.values().map(declaration).collect()
     }

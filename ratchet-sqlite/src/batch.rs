@@ -1,7 +1,7 @@
 //! The calls that share one transaction.
 
 use ratchet_core::decide::{Answer, Refusal};
-use ratchet_core::ledger::{Claim, Order, TemplateDeclaration};
+use ratchet_core::ledger::{Claim, Declaration, Order};
 use ratchet_core::{LedgerError, Record, Submission, Submitted};
 use tokio::sync::oneshot;
 
@@ -31,7 +31,7 @@ pub(crate) type Applied = Vec<Result<Answer, Refusal>>;
 /// Calls by kind, in the order in which the kinds are done: what makes records due comes before claims.
 #[derive(Default)]
 pub(crate) struct Batch {
-    pub(crate) declare: Vec<Asked<Vec<TemplateDeclaration>, ()>>,
+    pub(crate) declare: Vec<Asked<Vec<Declaration>, ()>>,
     pub(crate) submit: Vec<Asked<Vec<Submission>, Vec<Submitted>>>,
     pub(crate) apply: Vec<Asked<Vec<Order>, Applied>>,
     pub(crate) expire: Vec<Asked<usize, usize>>,

@@ -6,16 +6,18 @@ use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::{
-    Capabilities, Claim, Filter, Ledger, LedgerFuture, Order, Page, Served, TemplateDeclaration, Unserved,
+    Capabilities, Claim, Declaration, Filter, Ledger, LedgerFuture, Order, Page, Served, Unserved,
 };
 use ratchet_core::{
-    Attempt, AuditEntry, LedgerError, Namespace, Record, RecordId, Submission, Submitted, Timestamp,
+    Attempt, AuditEntry, HiddenPaths, LedgerError, Namespace, Record, RecordId, Submission, Submitted,
+    Timestamp,
 };
 use sqlx::SqlitePool;
 use tokio::sync::{mpsc, watch};
 
 use crate::batch::Asked;
-use crate::error::Fault;
+use crate::declare;
+use crate::error::{Fault, While as _};
 use crate::options::{Opened, Sources, SqliteOptions};
 use crate::read;
 use crate::writer::{Job, Writer};
@@ -169,8 +171,18 @@ impl Ledger for SqliteLedger {
         Box::pin(async move { self.told(read::audit(&self.readers, &id).await) })
     }
 
-    fn declare(&self, templates: Vec<TemplateDeclaration>) -> LedgerFuture<'_, ()> {
-        Box::pin(self.ask(Job::Declare, templates))
+    fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {
+        Box::pin(self.ask(Job::Declare, declared))
+    }
+
+    fn hidden(&self, of: Served) -> LedgerFuture<'_, Option<HiddenPaths>> {
+        Box::pin(async move {
+            let read = async {
+                let mut connection = self.readers.acquire().await.while_trying("read what is hidden")?;
+                declare::hidden(&mut connection, &of.operation, &of.version).await
+            };
+            self.told(read.await)
+        })
     }
 
     fn unserved(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Vec<Unserved>> {

@@ -12,6 +12,7 @@ mod audit;
 mod batch;
 mod claim;
 mod columns;
+mod declare;
 mod desk;
 mod enqueue;
 mod error;
@@ -25,7 +26,6 @@ mod round_trip;
 mod row;
 mod schema;
 mod submit;
-mod templates;
 mod write;
 mod writer;
 

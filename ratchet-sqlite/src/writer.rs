@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Command, Refusal};
-use ratchet_core::ledger::{Claim, Order, TemplateDeclaration};
+use ratchet_core::ledger::{Claim, Declaration, Order};
 use ratchet_core::{LedgerError, Record, State, Submission, Submitted};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
@@ -18,14 +18,14 @@ use crate::batch::{Applied, Asked, Batch};
 use crate::error::{Fault, While as _};
 use crate::options::Sources;
 use crate::place::Place;
-use crate::{apply, claim, maintenance, submit, templates};
+use crate::{apply, claim, declare, maintenance, submit};
 
 /// How many calls share one commit at the most; bounds how long the first of them waits for the last.
 const MOST_CALLS: usize = 512;
 
 /// What a caller asks of the writer.
 pub(crate) enum Job {
-    Declare(Asked<Vec<TemplateDeclaration>, ()>),
+    Declare(Asked<Vec<Declaration>, ()>),
     Submit(Asked<Vec<Submission>, Vec<Submitted>>),
     Apply(Asked<Vec<Order>, Applied>),
     Expire(Asked<usize, usize>),
@@ -140,7 +140,7 @@ async fn in_transaction(
 async fn work(connection: &mut SqliteConnection, batch: &Batch, sources: &Sources) -> Result<Answers, Fault> {
     let mut answers = Answers::default();
     for asked in &batch.declare {
-        answers.declare.push(templates::declare(connection, &asked.question).await?);
+        answers.declare.push(declare::declare(connection, &asked.question).await?);
     }
     if !batch.submit.is_empty() {
         let all: Vec<&Submission> = batch.submit.iter().flat_map(|asked| &asked.question).collect();

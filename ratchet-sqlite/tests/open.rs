@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use common::{all, claim, id, open, other_connection, payload, settle, submit, submit_new, url};
 use ratchet_core::decide::Stored;
-use ratchet_core::ledger::TemplateDeclaration;
-use ratchet_core::{Ledger as _, LedgerError, Outcome, State, Submitted};
+use ratchet_core::ledger::Declaration;
+use ratchet_core::{HiddenPaths, Ledger as _, LedgerError, Outcome, State, Submitted, Version};
 use ratchet_sqlite::SqliteLedger;
 use sqlx::Connection as _;
 
@@ -57,10 +57,12 @@ async fn a_file_that_is_no_database_is_damaged_and_left_alone() {
 #[tokio::test]
 async fn a_reopened_ledger_holds_everything() {
     let directory = tempfile::tempdir().unwrap();
-    let template = TemplateDeclaration {
+    let template = Declaration {
         operation: common::OPERATION,
+        version: Version::from_static("1"),
         template: "invoice:<id>:collect:v1".to_owned(),
         new_identity: None,
+        hidden: HiddenPaths::default(),
     };
     let ledger = open(directory.path()).await;
     ledger.declare(vec![template.clone()]).await.unwrap();
@@ -79,7 +81,7 @@ async fn a_reopened_ledger_holds_everything() {
     let told = submit(&ledger, "a").await.unwrap();
     let Submitted::Existing { result, .. } = told else { panic!("{told:?}") };
     assert_eq!(result, Some(payload("paid")));
-    let changed = TemplateDeclaration { template: "invoice:<no>:v1".to_owned(), ..template };
+    let changed = Declaration { template: "invoice:<no>:v1".to_owned(), ..template };
     let error = ledger.declare(vec![changed]).await.unwrap_err();
     assert!(matches!(error, LedgerError::TemplateChanged { .. }), "{error:?}");
 }

@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use ratchet::ledger::{
-    Capabilities, Claim, Filter, Ledger, LedgerFuture, Order, Page, Served, TemplateDeclaration, Unserved,
+    Capabilities, Claim, Declaration, Filter, Ledger, LedgerFuture, Order, Page, Served, Unserved,
 };
 use ratchet::{
-    Answer, Attempt, AuditEntry, LedgerError, Namespace, Ratchet, Record, RecordId, Refusal, Stored,
-    Timestamp,
+    Answer, Attempt, AuditEntry, HiddenPaths, LedgerError, Namespace, Ratchet, Record, RecordId, Refusal,
+    Stored, Timestamp,
 };
 use ratchet_core::{MemoryLedger, Submission, Submitted};
 use tokio::sync::watch;
@@ -109,8 +109,12 @@ impl Ledger for FaultyLedger {
         self.inner.audit(id)
     }
 
-    fn declare(&self, templates: Vec<TemplateDeclaration>) -> LedgerFuture<'_, ()> {
-        self.inner.declare(templates)
+    fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {
+        self.inner.declare(declared)
+    }
+
+    fn hidden(&self, of: Served) -> LedgerFuture<'_, Option<HiddenPaths>> {
+        self.inner.hidden(of)
     }
 
     fn unserved(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Vec<Unserved>> {

@@ -233,6 +233,7 @@ fn unit_test_record(spec: &Spec, id: &RecordId) -> Record {
         id: id.clone(),
         version: spec.version.clone(),
         input: Payload::from_stored("null"),
+        compared: None,
         policy: spec.policy.clone(),
         contract: spec.contract.clone(),
         not_before: None,

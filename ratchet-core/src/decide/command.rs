@@ -233,6 +233,11 @@ pub enum Refusal {
     /// The lease is not over.
     #[error("the lease is not over")]
     NotExpired,
+    /// The operation allows replays for a while after the end, and that while is over.
+    #[error(
+        "its operation declares `replay_within`, and that ended at {0}: ask for a new generation instead"
+    )]
+    ReplayOver(Timestamp),
     /// The handler was entered, so the lease cannot simply be given back.
     #[error("the attempt has started: report its outcome instead")]
     AlreadyStarted,

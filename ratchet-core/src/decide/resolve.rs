@@ -97,6 +97,9 @@ pub(super) fn replay(
         State::Failed | State::Exhausted | State::Cancelled | State::Uncertain | State::Abandoned => {}
         other => return Err(Refusal::State(other)),
     }
+    if let Some(end) = replay_end(record).filter(|end| now >= *end) {
+        return Err(Refusal::ReplayOver(end));
+    }
     let mut next = record.clone();
     if record.may_be_applied() && !accept_risk {
         next.risk_accepted = false;
@@ -105,6 +108,12 @@ pub(super) fn replay(
     next.risk_accepted = accept_risk && record.may_be_applied();
     run_again(&mut next, now);
     Ok(audited(record, next, Answer::Now(State::Pending), "replay", by, reason, now))
+}
+
+/// When a record with a definite end can be replayed no more; one without stays open to whoever settles it.
+fn replay_end(record: &Record) -> Option<Timestamp> {
+    let ended = record.settled_at.filter(|_| record.state.is_definite())?;
+    Some(ended.after(record.policy.replay_within?))
 }
 
 fn run_again(record: &mut Record, now: Timestamp) {

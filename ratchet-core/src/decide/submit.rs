@@ -64,7 +64,7 @@ fn renew(stored: &Stored, submission: &Submission, now: Timestamp) -> SubmitDeci
 fn compare(stored: &Stored, submission: &Submission) -> Submitted {
     // Another version may write the same action differently, so fingerprints are compared within one version only.
     let same_version = *stored.version() == submission.version;
-    if same_version && *stored.fingerprint() != submission.input.fingerprint() {
+    if same_version && *stored.fingerprint() != submission.fingerprint() {
         return Submitted::Conflict(Conflict::OtherInput);
     }
     match stored {
@@ -94,7 +94,7 @@ fn insert(id: RecordId, submission: &Submission, before: State, now: Timestamp) 
     let record = Record {
         id,
         version: submission.version.clone(),
-        fingerprint: submission.input.fingerprint(),
+        fingerprint: submission.fingerprint(),
         input: submission.input.clone(),
         policy: submission.policy.clone(),
         priority: submission.priority,

@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 use super::{
-    Capabilities, Claim, Cursor, Filter, Ledger, LedgerFuture, Order, Page, Served, TemplateDeclaration,
-    Unserved,
+    Capabilities, Claim, Cursor, Declaration, Filter, Ledger, LedgerFuture, Order, Page, Served, Unserved,
 };
 use crate::decide::{
     Answer, AttemptNote, Command, Decision, LONGEST_LEASE, Moment, Refusal, Stored, SubmitDecision, decide,
     decide_submission,
 };
 use crate::model::{
-    Attempt, AuditEntry, Namespace, OperationName, Record, RecordId, State, Submission, Submitted, Tombstone,
+    Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Record, RecordId, State, Submission,
+    Submitted, Tombstone,
 };
 use crate::random::{SharedRandom, SystemRandom};
 use crate::time::{SharedClock, SystemClock, Timestamp};
@@ -38,6 +38,7 @@ struct Rows {
     by_id: BTreeMap<RecordId, Row>,
     order: BTreeMap<Cursor, RecordId>,
     templates: BTreeMap<OperationName, Vec<String>>,
+    hidden: BTreeMap<Served, HiddenPaths>,
 }
 
 #[derive(Debug)]
@@ -289,19 +290,27 @@ impl Ledger for MemoryLedger {
         )
     }
 
-    fn declare(&self, templates: Vec<TemplateDeclaration>) -> LedgerFuture<'_, ()> {
+    fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {
         Box::pin(async move {
             let mut rows = self.rows();
             let mut accepted = rows.templates.clone();
-            for declared in templates {
-                let known = accepted.entry(declared.operation.clone()).or_default();
-                if declared.is_new(known)? {
-                    known.push(declared.template);
+            for declaration in &declared {
+                let known = accepted.entry(declaration.operation.clone()).or_default();
+                if declaration.is_new(known)? {
+                    known.push(declaration.template.clone());
                 }
             }
             rows.templates = accepted;
+            for Declaration { operation, version, hidden, .. } in declared {
+                let known = rows.hidden.entry(Served { operation, version }).or_default();
+                *known = known.union(&hidden);
+            }
             Ok(())
         })
+    }
+
+    fn hidden(&self, of: Served) -> LedgerFuture<'_, Option<HiddenPaths>> {
+        Box::pin(async move { Ok(self.rows().hidden.get(&of).cloned()) })
     }
 
     fn unserved(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Vec<Unserved>> {

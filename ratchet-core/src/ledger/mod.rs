@@ -23,8 +23,8 @@ pub use memory::MemoryLedger;
 
 use crate::decide::{Answer, Command, Refusal, Stored};
 use crate::model::{
-    Attempt, AuditEntry, Namespace, OperationName, Record, RecordId, State, Submission, Submitted, Version,
-    WorkerId,
+    Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Record, RecordId, State, Submission,
+    Submitted, Version, WorkerId,
 };
 use crate::time::Timestamp;
 
@@ -77,13 +77,19 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
     /// What people decided about one record, in the order of time.
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>>;
 
-    /// Compares the key templates that a worker declares with those on record, and records new ones. All are accepted,
-    /// or nothing is recorded.
+    /// Compares the key templates that a worker declares with those on record, and records new ones, and what is hidden
+    /// of their inputs. All are accepted, or nothing is recorded.
     ///
     /// A template that changed under an unchanged name would give the same business action a second identity, so it
     /// is an error unless the declaration carries a reason. One that was accepted once stays accepted beside those
     /// that came after it, without any reason: while a change is rolled out, old and new workers start in any order.
-    fn declare(&self, templates: Vec<TemplateDeclaration>) -> LedgerFuture<'_, ()>;
+    ///
+    /// What any worker hid of the inputs of one version stays hidden.
+    fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()>;
+
+    /// What is hidden of the inputs of one operation and version; `None` if no worker declared it so far, so that it is
+    /// not known what may be shown.
+    fn hidden(&self, of: Served) -> LedgerFuture<'_, Option<HiddenPaths>>;
 
     /// How many records are due per operation and version that nobody in `served` can execute.
     fn unserved(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Vec<Unserved>>;
@@ -169,18 +175,22 @@ pub struct Order {
     pub command: Command,
 }
 
-/// An operation's key template, compared before a worker starts.
+/// What a worker says about an operation before it starts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct TemplateDeclaration {
+pub struct Declaration {
     /// The operation.
     pub operation: OperationName,
+    /// The version of its code.
+    pub version: Version,
     /// Its key template as written.
     pub template: String,
     /// Why the template may differ from those on record.
     pub new_identity: Option<String>,
+    /// What of an input is not shown to people.
+    pub hidden: HiddenPaths,
 }
 
-impl TemplateDeclaration {
+impl Declaration {
     /// Whether the template is to be added to the `known` ones of its operation, which stand in the order in which they
     /// were accepted.
     ///

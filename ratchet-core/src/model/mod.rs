@@ -4,6 +4,7 @@ mod attempt;
 mod cause;
 mod effect;
 mod finite;
+mod hidden;
 mod identity;
 mod name;
 mod outcome;
@@ -14,6 +15,10 @@ mod submission;
 pub use attempt::{Attempt, AttemptEnd, AuditEntry};
 pub use cause::{Cause, CauseKind};
 pub use effect::{Effect, Pin, Step, StepState};
+#[cfg(test)]
+pub(crate) use hidden::HIDDEN;
+pub(crate) use hidden::hide;
+pub use hidden::{HiddenPath, HiddenPaths};
 pub use identity::{Generation, KeyDigest, RecordId, WIRE_KEY_RECIPE};
 pub use name::{NameError, Namespace, OperationName, StepName, Version, WorkerId};
 pub use outcome::{Outcome, OutcomeKind};

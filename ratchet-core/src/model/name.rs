@@ -41,8 +41,11 @@ macro_rules! name {
 
             /// The name as text.
             #[must_use]
-            pub fn as_str(&self) -> &str {
-                &self.0
+            pub const fn as_str(&self) -> &str {
+                match &self.0 {
+                    Cow::Borrowed(text) => text,
+                    Cow::Owned(text) => text.as_str(),
+                }
             }
         }
 

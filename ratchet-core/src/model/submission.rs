@@ -2,7 +2,7 @@
 
 use super::identity::RecordId;
 use super::name::Version;
-use super::payload::Payload;
+use super::payload::{Fingerprint, Payload};
 use super::record::{Priority, State};
 use crate::contract::Contract;
 use crate::policy::Policy;
@@ -17,6 +17,8 @@ pub struct Submission {
     pub version: Version,
     /// The input.
     pub input: Payload,
+    /// What tells another input under the same key, where that is not the fingerprint of all of it.
+    pub compared: Option<Fingerprint>,
     /// How it is retried, bounded and kept.
     pub policy: Policy,
     /// What the destination promises.
@@ -27,6 +29,14 @@ pub struct Submission {
     pub priority: Priority,
     /// Asks for a new legitimate action after a definite end.
     pub renewal: Option<Renewal>,
+}
+
+impl Submission {
+    /// What tells another input under the same key.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.compared.unwrap_or_else(|| self.input.fingerprint())
+    }
 }
 
 /// Who wants a new generation, and why; written to the audit trail.

@@ -2,6 +2,7 @@
 
 use super::Handler;
 use super::overlap::{Edges, overlap};
+use super::text::Text;
 
 /// Name, version and key template of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -200,38 +201,6 @@ pub const fn require_indistinct(parts: &[bool]) {
     }
 }
 
-/// A text that is put together while compiling; what does not fit is cut.
-struct Text {
-    bytes: [u8; Self::LONGEST],
-    length: usize,
-}
-
-impl Text {
-    const LONGEST: usize = 640;
-
-    const fn new() -> Self {
-        Self { bytes: [0; Self::LONGEST], length: 0 }
-    }
-
-    const fn push(mut self, text: &str) -> Self {
-        let text = text.as_bytes();
-        let mut at = 0;
-        while at < text.len() && self.length < Self::LONGEST {
-            self.bytes[self.length] = text[at];
-            self.length += 1;
-            at += 1;
-        }
-        self
-    }
-
-    const fn as_str(&self) -> &str {
-        match std::str::from_utf8(self.bytes.split_at(self.length).0) {
-            Ok(text) => text,
-            Err(_) => "R014: two operations of this registry clash",
-        }
-    }
-}
-
 /// FNV-1a.
 const fn hash(text: &str) -> u64 {
     let bytes = text.as_bytes();
@@ -286,11 +255,5 @@ mod tests {
         assert_eq!(first_clash(&[first.with_new_identity(), renamed]), None);
         let same = Declared::new("a", "1", "b:<id>", "b:<>").with_new_identity();
         assert_eq!(first_clash(&[first, same]), Some(Clash::SameOperation(0, 1)));
-    }
-
-    #[test]
-    fn a_text_that_does_not_fit_is_cut() {
-        let text = Text::new().push(&"x".repeat(1000)).push("y");
-        assert_eq!(text.as_str().len(), Text::LONGEST);
     }
 }

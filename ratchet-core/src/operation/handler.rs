@@ -4,9 +4,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use super::marks::{Mark, hidden_paths};
 use super::{Codec, Declared, Operation, Returns, Spec, State, States};
 use crate::context::Context;
-use crate::model::{Cause, CauseKind, Outcome, Payload};
+use crate::model::{Cause, CauseKind, HiddenPaths, Outcome, Payload};
 
 /// What a handler is given beside its input.
 #[derive(Debug, Clone)]
@@ -49,6 +50,7 @@ type Attempt = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 pub struct Handler {
     declared: Declared,
     spec: fn() -> &'static Spec,
+    marks: &'static [Mark],
     run: fn(Call, Payload) -> Attempt,
 }
 
@@ -56,7 +58,12 @@ impl Handler {
     /// The handler of an operation.
     #[must_use]
     pub const fn of<O: Operation>() -> Self {
-        Self { declared: O::DECLARED, spec: O::spec, run: |call, input| Box::pin(attempt::<O>(call, input)) }
+        Self {
+            declared: O::DECLARED,
+            spec: O::spec,
+            marks: O::Codec::MARKS,
+            run: |call, input| Box::pin(attempt::<O>(call, input)),
+        }
     }
 
     /// Name, version and template.
@@ -69,6 +76,12 @@ impl Handler {
     #[must_use]
     pub fn spec(&self) -> &'static Spec {
         (self.spec)()
+    }
+
+    /// What of an input is not shown to people.
+    #[must_use]
+    pub fn hidden(&self) -> HiddenPaths {
+        hidden_paths(self.marks)
     }
 
     /// Runs one attempt.

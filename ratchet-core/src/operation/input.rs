@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
+use super::{Mark, Redacted};
 use crate::model::{Payload, PayloadError};
 
 /// A struct that is the one input of an operation; made by `#[derive(Input)]`.
@@ -15,15 +17,33 @@ use crate::model::{Payload, PayloadError};
     note = "add #[derive(serde::Serialize, serde::Deserialize, ratchet::Input)] to the struct",
     note = "an operation takes one such struct, or two and more plain parameters"
 )]
-pub trait Input: Serialize + DeserializeOwned + Send + 'static {}
+pub trait Input: Serialize + DeserializeOwned + Send + 'static {
+    /// Which of its fields are personal, and which are left out of the fingerprint.
+    const MARKS: &'static [Mark] = &[];
+    /// Which of its fields are marked `#[key]`.
+    const KEYS: &'static [&'static str] = &[];
+
+    /// The input for logs and people: fields marked `#[pii]` show as `[redacted]`, at every level.
+    ///
+    /// It prints as JSON and serializes; nothing is copied before that. What the input's own `Debug` prints is not
+    /// changed.
+    fn redacted(&self) -> Redacted<'_, Self> {
+        Redacted::new(self)
+    }
+}
 
 /// How the payload of an operation becomes JSON and comes back.
 pub trait Codec<I> {
+    /// Which parts of it are personal, and which are left out of the fingerprint.
+    const MARKS: &'static [Mark];
+    /// Which of its fields the key template must name.
+    const KEYS: &'static [&'static str];
+
     /// Writes the payload.
     ///
     /// # Errors
-    /// If it is no JSON, too large or too deep.
-    fn encode(input: &I) -> Result<Payload, PayloadError>;
+    /// If it is no JSON.
+    fn encode(input: &I) -> Result<Value, PayloadError>;
 
     /// Reads the payload.
     ///
@@ -37,8 +57,11 @@ pub trait Codec<I> {
 pub struct Derived;
 
 impl<I: Input> Codec<I> for Derived {
-    fn encode(input: &I) -> Result<Payload, PayloadError> {
-        Payload::encode(input, Payload::LARGEST_INPUT)
+    const MARKS: &'static [Mark] = I::MARKS;
+    const KEYS: &'static [&'static str] = I::KEYS;
+
+    fn encode(input: &I) -> Result<Value, PayloadError> {
+        Payload::value_of(input)
     }
 
     fn decode(payload: &Payload) -> Result<I, PayloadError> {

@@ -3,19 +3,25 @@
 mod declared;
 mod handler;
 mod input;
+mod marks;
 mod overlap;
 mod parameters;
+mod redacted;
 mod render;
 mod request;
 mod spec;
 mod state;
+mod text;
+mod windows;
 
 pub use declared::{
     Clash, Declared, Hashed, first_clash, require_apart, require_distinguishing, require_indistinct,
 };
 pub use handler::{Call, Handler};
 pub use input::{Codec, Derived, Input};
+pub use marks::{Inner, Mark, Unmarked};
 pub use parameters::{ByName, Field, Fields, Parameter, Parameters, field};
+pub use redacted::Redacted;
 pub use render::{Part, Render, part};
 pub use request::{EnqueueError, Enqueued, NotAccepted, Request, answered};
 pub use spec::{Spec, lasting};

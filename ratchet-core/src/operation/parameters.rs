@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{Codec, Operation};
+use super::{Codec, Mark, Operation};
 use crate::model::{Payload, PayloadError};
 
 /// What can be one of several parameters of an operation.
@@ -109,6 +109,8 @@ pub trait Parameters: Operation {
     type Fields: Fields<Self::Input>;
     /// The parameters, in order.
     const FIELDS: Self::Fields;
+    /// Which of them are personal, and which are left out of the fingerprint.
+    const MARKS: &'static [Mark] = &[];
 }
 
 /// The codec of operations with several parameters.
@@ -116,10 +118,14 @@ pub trait Parameters: Operation {
 pub struct ByName<O>(PhantomData<O>);
 
 impl<O: Parameters> Codec<O::Input> for ByName<O> {
-    fn encode(input: &O::Input) -> Result<Payload, PayloadError> {
+    const MARKS: &'static [Mark] = O::MARKS;
+    // The macro sees the parameters, and has judged it.
+    const KEYS: &'static [&'static str] = &[];
+
+    fn encode(input: &O::Input) -> Result<Value, PayloadError> {
         let mut object = Map::new();
         O::FIELDS.put(input, &mut object)?;
-        Payload::from_value(&Value::Object(object), Payload::LARGEST_INPUT)
+        Ok(Value::Object(object))
     }
 
     fn decode(payload: &Payload) -> Result<O::Input, PayloadError> {

@@ -4,12 +4,14 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use ratchet_key::{Key, KeyError};
+use serde_json::Value;
 
-use super::{Codec, Operation, OutputOf, key_of};
+use super::marks::without_volatile;
+use super::{Codec, Mark, Operation, OutputOf, key_of};
 use crate::ledger::LedgerError;
 use crate::model::{
-    Conflict, Generation, KeyDigest, Namespace, Payload, PayloadError, Priority, RecordId, Renewal, State,
-    Submission, Submitted, Version,
+    Conflict, Fingerprint, Generation, KeyDigest, Namespace, Payload, PayloadError, Priority, RecordId,
+    Renewal, State, Submission, Submitted, Version,
 };
 use crate::telemetry;
 use crate::time::Timestamp;
@@ -19,7 +21,7 @@ use crate::time::Timestamp;
 /// A key or an input that is refused is reported when the request is submitted.
 #[must_use = "a request does nothing until it is submitted"]
 pub struct Request<O> {
-    prepared: Result<(Key, Payload), Refused>,
+    prepared: Result<Prepared, Refused>,
     namespace: Option<Namespace>,
     not_before: Option<Timestamp>,
     priority: Option<Priority>,
@@ -63,6 +65,13 @@ impl<O> fmt::Debug for Request<O> {
             .field("renewal", &self.renewal)
             .finish_non_exhaustive()
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Prepared {
+    key: Key,
+    input: Payload,
+    compared: Option<Fingerprint>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,7 +128,7 @@ impl<O: Operation> Request<O> {
     /// # Errors
     /// If the key or the input was refused.
     pub fn into_submission(self, namespace: &Namespace) -> Result<Submission, EnqueueError> {
-        let (key, input) = self.prepared.map_err(|refused| match refused {
+        let Prepared { key, input, compared } = self.prepared.map_err(|refused| match refused {
             Refused::Key(error) => EnqueueError::Key(error),
             Refused::Input(error) => EnqueueError::Input(error),
         })?;
@@ -141,6 +150,7 @@ impl<O: Operation> Request<O> {
             id,
             version: spec.version.clone(),
             input,
+            compared,
             policy: spec.policy.clone(),
             contract: spec.contract.clone(),
             not_before: self.not_before,
@@ -150,10 +160,17 @@ impl<O: Operation> Request<O> {
     }
 }
 
-fn prepare<O: Operation>(input: &O::Input) -> Result<(Key, Payload), Refused> {
+fn prepare<O: Operation>(input: &O::Input) -> Result<Prepared, Refused> {
     let key = key_of::<O>(input).map_err(Refused::Key)?;
-    let payload = O::Codec::encode(input).map_err(Refused::Input)?;
-    Ok((key, payload))
+    O::Codec::encode(input).and_then(|value| with_input(key, &value, O::Codec::MARKS)).map_err(Refused::Input)
+}
+
+/// Not generic, since it is compiled for every operation otherwise.
+fn with_input(key: Key, value: &Value, marks: &[Mark]) -> Result<Prepared, PayloadError> {
+    let input = Payload::from_value(value, Payload::LARGEST_INPUT)?;
+    let rest = without_volatile(value, marks);
+    let rest = rest.map(|rest| Payload::from_value(&rest, Payload::LARGEST_INPUT)).transpose()?;
+    Ok(Prepared { key, input, compared: rest.map(|rest| rest.fingerprint()) })
 }
 
 /// Why nothing was enqueued.

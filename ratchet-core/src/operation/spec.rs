@@ -6,6 +6,7 @@ use crate::contract::Contract;
 use crate::model::{OperationName, Priority, Version};
 use crate::operation::Operation;
 use crate::operation::state::StateRequirement;
+use crate::operation::windows::require_keys;
 use crate::policy::Policy;
 
 /// Everything that an attribute says about an operation.
@@ -33,10 +34,12 @@ impl Spec {
     /// What an attribute says that has a destination and else only the required arguments.
     ///
     /// # Panics
-    /// If name or version are outside their alphabets; the macro checks it before.
+    /// If name or version are outside their alphabets, which the macro checks before, or the template leaves out a field
+    /// that is marked `#[key]`.
     #[must_use]
     pub const fn of<O: Operation>(contract: Contract) -> Self {
         let declared = O::DECLARED;
+        require_keys::<O>(declared.template);
         Self {
             name: OperationName::from_static(declared.name.text()),
             version: Version::from_static(declared.version.text()),
@@ -86,7 +89,7 @@ impl Spec {
 pub const fn lasting(span: Duration) -> Duration {
     assert!(
         !span.is_zero(),
-        "R015: this duration is zero; `timeout` and `retention` are longer than nothing"
+        "R015: this duration is zero; `timeout`, `retention` and `replay_within` are longer than nothing"
     );
     span
 }

@@ -214,7 +214,7 @@ impl Worker {
     /// # Errors
     /// If the ledger fails at the start, or holds another key template for one of the operations.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Result<(), LedgerError> {
-        self.shared.ledger.declare(self.shared.registry.templates()).await?;
+        self.shared.ledger.declare(self.shared.registry.declarations()).await?;
         poll::run(&self.shared, self.grace, shutdown).await;
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! The mechanism of the lexicons: names as phrases, rules, topics.
 
 use crate::finding::Code;
-use crate::lexicon::{Category, NameFinding};
 use crate::lexicon::words::words;
+use crate::lexicon::{Category, NameFinding};
 
 /// Words or phrases (`* ` for any one word), separated by a comma and a space: a whole lexicon stays readable at a glance.
 pub(super) type List = &'static str;

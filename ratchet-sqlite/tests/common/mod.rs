@@ -46,6 +46,7 @@ pub(crate) fn submission(invoice: &str) -> Submission {
         id: id(invoice),
         version: VERSION,
         input: payload(invoice),
+        compared: None,
         policy: Policy::DEFAULT,
         contract: Contract::header("Idempotency-Key"),
         not_before: None,

@@ -134,6 +134,7 @@ fn submission(key: &str) -> Submission {
         },
         version: Version::from_static("1"),
         input: json("1200"),
+        compared: None,
         policy: Policy {
             retry: RetryPolicy { jitter_percent: 0, ..RetryPolicy::STANDARD },
             ..Policy::DEFAULT

@@ -151,6 +151,21 @@ fn an_accepted_risk_holds_for_one_attempt() {
 }
 
 #[test]
+fn a_definite_end_is_replayed_within_the_declared_time_only() {
+    let failed =
+        Story::with(HEADER, |policy| policy.replay_within = Some(HOUR)).lease_and_start().end(rejected());
+    let end = START.after(HOUR);
+    assert_eq!(failed.clone().wait(HOUR).refusal(replay(true)), Refusal::ReplayOver(end));
+    let last = failed.wait(HOUR.saturating_sub(Duration::from_millis(1))).then([replay(false)]);
+    assert_eq!(last.record.state, State::Pending);
+    // What is uncertain has no end yet, so it stays open.
+    let open = Story::with(Contract::NONE, |policy| policy.replay_within = Some(HOUR))
+        .lease_and_start()
+        .end(unknown());
+    assert_eq!(open.wait(DAY).then([replay(true)]).record.state, State::Pending);
+}
+
+#[test]
 fn a_replay_forgets_that_it_was_cancelled() {
     let story = Story::of(HEADER).then([cancel(), replay(false)]);
     assert!(!story.record.cancel_requested);

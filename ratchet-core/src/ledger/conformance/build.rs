@@ -65,6 +65,7 @@ pub(super) fn submission(key: &str) -> Submission {
         id: id(key),
         version: V1,
         input: json(r#"{"amount":1200}"#),
+        compared: None,
         policy: POLICY,
         contract: Contract::header("Idempotency-Key"),
         not_before: None,

@@ -190,6 +190,7 @@ pub async fn a_full_record_survives_a_round_trip(fixture: Fixture) {
             on_unknown: OnUnknown::MayLose,
             reconciles: true,
             retention: 400 * DAY,
+            replay_within: Some(3 * DAY),
         },
         contract: Contract::header("X-Request-Id").remembers_for(30 * DAY),
         priority: crate::model::Priority(-7),

@@ -203,6 +203,7 @@ macro_rules! conformance {
                 a_refused_batch_adds_no_template,
                 a_refused_batch_of_templates_records_nothing,
                 two_templates_for_one_name_in_one_batch_are_refused,
+                what_was_hidden_once_stays_hidden,
             }
             serve {
                 unserved_records_are_counted_when_they_are_due,

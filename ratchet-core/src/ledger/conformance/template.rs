@@ -2,18 +2,21 @@
 
 use super::Fixture;
 use super::build::{COLLECT, MAIL};
-use crate::ledger::{LedgerError, TemplateDeclaration};
-use crate::model::OperationName;
+use crate::ledger::Served;
+use crate::ledger::{Declaration, LedgerError};
+use crate::model::{HiddenPath, HiddenPaths, OperationName, Version};
 
-fn template(operation: OperationName, template: &str, new_identity: Option<&str>) -> TemplateDeclaration {
-    TemplateDeclaration {
+fn template(operation: OperationName, template: &str, new_identity: Option<&str>) -> Declaration {
+    Declaration {
         operation,
+        version: Version::from_static("1"),
         template: template.to_owned(),
         new_identity: new_identity.map(str::to_owned),
+        hidden: HiddenPaths::default(),
     }
 }
 
-async fn declare(fixture: &Fixture, templates: Vec<TemplateDeclaration>) -> Result<(), (String, String)> {
+async fn declare(fixture: &Fixture, templates: Vec<Declaration>) -> Result<(), (String, String)> {
     match fixture.ledger.declare(templates).await {
         Ok(()) => Ok(()),
         Err(LedgerError::TemplateChanged { declared, on_record, .. }) => Err((declared, on_record)),
@@ -40,7 +43,7 @@ const V1: &str = "invoice:<id>:v1";
 const V2: &str = "invoice:<id>:v2";
 
 /// Version 1 as it was, and version 2 with its reason.
-fn rollout() -> [TemplateDeclaration; 2] {
+fn rollout() -> [Declaration; 2] {
     [template(COLLECT, V1, None), template(COLLECT, V2, Some("ids were merged"))]
 }
 
@@ -75,7 +78,7 @@ pub async fn old_and_new_templates_may_come_together(fixture: Fixture) {
     let [old, new] = rollout();
     assert_eq!(declare(&fixture, vec![old.clone(), new.clone()]).await, Ok(()));
     assert_eq!(declare(&fixture, vec![template(COLLECT, V2, None)]).await, Ok(()));
-    let mail = |one: &TemplateDeclaration| TemplateDeclaration { operation: MAIL, ..one.clone() };
+    let mail = |one: &Declaration| Declaration { operation: MAIL, ..one.clone() };
     assert_eq!(declare(&fixture, vec![mail(&old)]).await, Ok(()));
     assert_eq!(declare(&fixture, vec![mail(&new), mail(&old)]).await, Ok(()));
     assert_eq!(declare(&fixture, vec![template(MAIL, V2, None)]).await, Ok(()));
@@ -87,7 +90,7 @@ pub async fn the_first_template_needs_no_reason_and_the_second_does(fixture: Fix
     let [old, new] = rollout();
     assert_eq!(declare(&fixture, vec![new.clone(), old.clone()]).await, refused(V1, V2));
     assert_eq!(declare(&fixture, vec![old.clone()]).await, Ok(()), "the refused batch recorded nothing");
-    let mail = |one: TemplateDeclaration| TemplateDeclaration { operation: MAIL, ..one };
+    let mail = |one: Declaration| Declaration { operation: MAIL, ..one };
     assert_eq!(declare(&fixture, vec![mail(new)]).await, Ok(()));
     assert_eq!(declare(&fixture, vec![mail(old)]).await, refused(V1, V2));
 }
@@ -115,4 +118,27 @@ pub async fn two_templates_for_one_name_in_one_batch_are_refused(fixture: Fixtur
     let batch = vec![template(COLLECT, "invoice:<id>", None), template(COLLECT, "bill:<id>", None)];
     assert_eq!(declare(&fixture, batch).await, refused("bill:<id>", "invoice:<id>"));
     assert_eq!(declare(&fixture, vec![template(COLLECT, "bill:<id>", None)]).await, Ok(()));
+}
+
+/// What a worker hides of the inputs of a version stays hidden, whoever starts next.
+pub async fn what_was_hidden_once_stays_hidden(fixture: Fixture) {
+    let path = |name: &str| HiddenPath::default().field("customer").field(name);
+    let hiding = |version: &'static str, names: &[&str]| Declaration {
+        version: Version::from_static(version),
+        hidden: HiddenPaths::new(names.iter().map(|name| path(name))),
+        ..template(COLLECT, V1, None)
+    };
+    let served = |version| Served { operation: COLLECT, version: Version::from_static(version) };
+    assert_eq!(fixture.ledger.hidden(served("1")).await.expect("it answers"), None);
+    let declared = vec![hiding("1", &["email"]), hiding("2", &[])];
+    assert_eq!(declare(&fixture, declared).await, Ok(()));
+    assert_eq!(declare(&fixture, vec![hiding("1", &["phone"])]).await, Ok(()));
+    assert_eq!(declare(&fixture, vec![hiding("1", &[])]).await, Ok(()));
+    let both = HiddenPaths::new([path("phone"), path("email")]);
+    assert_eq!(fixture.ledger.hidden(served("1")).await.expect("it answers"), Some(both));
+    assert_eq!(fixture.ledger.hidden(served("2")).await.expect("it answers"), Some(HiddenPaths::default()));
+    // A refused declaration hides nothing.
+    let refused = Declaration { template: V2.to_owned(), ..hiding("2", &["email"]) };
+    assert!(declare(&fixture, vec![refused]).await.is_err());
+    assert_eq!(fixture.ledger.hidden(served("2")).await.expect("it answers"), Some(HiddenPaths::default()));
 }

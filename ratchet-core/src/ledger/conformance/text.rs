@@ -2,13 +2,14 @@
 
 use super::Fixture;
 use super::build::{
-    CHARGE, COLLECT, SECOND, begin, claim, done, finish, generation, id, settle, start, submission,
+    CHARGE, COLLECT, SECOND, V1, begin, claim, done, finish, generation, id, settle, start, submission,
 };
 use crate::contract::Contract;
 use crate::decide::{Answer, Command, PinRequest};
-use crate::ledger::{LedgerError, TemplateDeclaration};
+use crate::ledger::{Declaration, LedgerError};
 use crate::model::{
-    Cause, CauseKind, Fingerprint, Outcome, Payload, Renewal, State, Submission, Submitted, Token,
+    Cause, CauseKind, Fingerprint, HiddenPaths, Outcome, Payload, Renewal, State, Submission, Submitted,
+    Token,
 };
 
 /// A zero byte at both ends and between, both quotes, line ends, escapes, a comment and characters beyond ASCII.
@@ -110,10 +111,12 @@ pub async fn pins_are_kept(fixture: Fixture) {
 
 /// Templates are compared as they are, and none is cut at a zero byte.
 pub async fn templates_are_compared_to_the_end(fixture: Fixture) {
-    let template = |text: &str, reason: Option<&str>| TemplateDeclaration {
+    let template = |text: &str, reason: Option<&str>| Declaration {
         operation: COLLECT,
+        version: V1,
         template: text.to_owned(),
         new_identity: reason.map(str::to_owned),
+        hidden: HiddenPaths::default(),
     };
     let declare = |one| fixture.ledger.declare(vec![one]);
     declare(template(AWKWARD, None)).await.expect("the first");

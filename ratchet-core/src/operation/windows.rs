@@ -1,0 +1,152 @@
+//! What an attribute promises, compared while compiling: how long is retried, remembered, kept and replayed.
+
+use super::text::Text;
+use super::{Codec, Operation, Spec};
+use crate::contract::{Mechanism, Retention};
+
+impl Spec {
+    /// Stops the compiler if the destination may forget the key before the last automatic retry (R009).
+    ///
+    /// # Panics
+    /// If it may.
+    #[must_use]
+    pub const fn checked_window(self) -> Self {
+        let last = self.policy.retry.longest_span(self.policy.timeout);
+        if let (Some(window), Retention::For(memory)) = (self.contract.window(), self.contract.retention())
+            && last.as_nanos() > window.as_nanos()
+        {
+            let text = self
+                .names("R009")
+                .push(" may be sent again ")
+                .push_duration(last)
+                .push(" after its first send, and its destination is sure to recognise the key for ")
+                .push_duration(window)
+                .push(" only (it remembers for ")
+                .push_duration(memory)
+                .push(", less a margin), so a late retry could act a second time\nhelp: ")
+                .push("end the retries sooner with another `retry` or a shorter `timeout`, or say with `remembers_for` how ")
+                .push("long the destination is documented to remember");
+            panic!("{}", text.as_str());
+        }
+        self
+    }
+
+    /// Stops the compiler if our own record may be purged while it is still retried or replayed (R010).
+    ///
+    /// # Panics
+    /// If it may.
+    #[must_use]
+    pub const fn checked_retention(self) -> Self {
+        let kept = self.policy.retention;
+        let last = self.policy.retry.longest_span(self.policy.timeout);
+        if let Some(replayed) = self.policy.replay_within
+            && replayed.as_nanos() > kept.as_nanos()
+        {
+            let text = self
+                .names("R010")
+                .push(" may be replayed for ")
+                .push_duration(replayed)
+                .push(" after its end, and its record is purged after ")
+                .push_duration(kept)
+                .push(
+                    ": there would be nothing to replay\nhelp: raise `retention`, or lower `replay_within`",
+                );
+            panic!("{}", text.as_str());
+        }
+        if last.as_nanos() > kept.as_nanos() {
+            let text = self
+                .names("R010")
+                .push(" may be retried for ")
+                .push_duration(last)
+                .push(" after its first send, and a settled record is purged after ")
+                .push_duration(kept)
+                .push(": what happened would be forgotten too early\nhelp: raise `retention`, or end the retries sooner");
+            panic!("{}", text.as_str());
+        }
+        self
+    }
+
+    /// Stops the compiler if the destination does not deduplicate, for an attribute that does not say what is done about
+    /// an unknown outcome (R011).
+    ///
+    /// # Panics
+    /// If it does not.
+    #[must_use]
+    pub const fn checked_tradeoff(self) -> Self {
+        if matches!(self.contract.mechanism(), Mechanism::None) {
+            let text = Text::new()
+                .push("R011: the destination of `")
+                .push(self.name.as_str())
+                .push("` does not recognise a repeated request, and the attribute does not say what to do when it is ")
+                .push("unknown whether one took effect\nhelp: add `on_unknown = park` (somebody looks into it), ")
+                .push("`may_duplicate` (send again) or `may_lose` (give up)");
+            panic!("{}", text.as_str());
+        }
+        self
+    }
+
+    const fn names(&self, code: &str) -> Text {
+        Text::new().push(code).push(": `").push(self.name.as_str()).push("`")
+    }
+}
+
+/// Stops the compiler if a field that is marked `#[key]` is not in the template.
+pub(super) const fn require_keys<O: Operation>(template: &str) {
+    let keys = O::Codec::KEYS;
+    let mut at = 0;
+    while at < keys.len() {
+        if !is_named(keys[at], template) {
+            let text = Text::new()
+                .push("R007: the field `")
+                .push(keys[at])
+                .push(
+                    "` of the input is marked `#[key]`, and the key template does not name it\nhelp: add `<",
+                )
+                .push(keys[at])
+                .push(">` to the template, or remove `#[key]`");
+            panic!("{}", text.as_str());
+        }
+        at += 1;
+    }
+}
+
+/// Whether a placeholder is this field, or leads through it.
+const fn is_named(field: &str, template: &str) -> bool {
+    let (field, template) = (field.as_bytes(), template.as_bytes());
+    let mut at = 0;
+    while at + field.len() + 1 < template.len() {
+        if template[at] == b'<' && starts_at(field, template, at + 1) {
+            let after = template[at + 1 + field.len()];
+            if after == b'>' || after == b'.' {
+                return true;
+            }
+        }
+        at += 1;
+    }
+    false
+}
+
+const fn starts_at(field: &[u8], template: &[u8], from: usize) -> bool {
+    let mut at = 0;
+    while at < field.len() {
+        if template[from + at] != field[at] {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_named;
+
+    #[test]
+    fn a_field_is_named_by_a_placeholder_that_is_it_or_leads_through_it() {
+        let template = "invoice:<customer.id>:<invoice_id>";
+        assert!(is_named("customer", template) && is_named("invoice_id", template));
+        for absent in ["id", "invoice", "custom", "", "a_very_long_name_of_a_field_in_an_input"] {
+            assert!(!is_named(absent, template), "{absent}");
+        }
+    }
+}

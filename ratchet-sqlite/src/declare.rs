@@ -1,0 +1,105 @@
+//! What workers declared about their operations.
+
+use std::collections::HashMap;
+
+use ratchet_core::ledger::Declaration;
+use ratchet_core::{HiddenPaths, LedgerError, OperationName, Version};
+use sqlx::SqliteConnection;
+
+use crate::error::{Fault, While as _};
+
+/// Compares all declarations, each with those before it, before it writes any. The inner result is the caller's answer;
+/// a refusal writes nothing.
+pub(crate) async fn declare(
+    connection: &mut SqliteConnection,
+    declared: &[Declaration],
+) -> Result<Result<(), LedgerError>, Fault> {
+    let mut known: HashMap<&OperationName, Vec<String>> = HashMap::new();
+    let mut new = Vec::new();
+    for declaration in declared {
+        let operation = &declaration.operation;
+        if !known.contains_key(operation) {
+            known.insert(operation, accepted(connection, operation).await?);
+        }
+        let known = known.entry(operation).or_default();
+        match declaration.is_new(known) {
+            Ok(false) => {}
+            Ok(true) => {
+                known.push(declaration.template.clone());
+                new.push(declaration);
+            }
+            Err(refused) => return Ok(Err(refused)),
+        }
+    }
+    for declaration in new {
+        record(connection, declaration).await?;
+    }
+    for declaration in declared {
+        hide(connection, declaration).await?;
+    }
+    Ok(Ok(()))
+}
+
+/// In the order in which they were accepted.
+async fn accepted(
+    connection: &mut SqliteConnection,
+    operation: &OperationName,
+) -> Result<Vec<String>, Fault> {
+    sqlx::query_scalar("SELECT template FROM ratchet_templates WHERE operation = ?1 ORDER BY id")
+        .bind(operation.as_str())
+        .fetch_all(connection)
+        .await
+        .while_trying("look key templates up")
+}
+
+async fn record(connection: &mut SqliteConnection, declaration: &Declaration) -> Result<(), Fault> {
+    const ADD: &str = "INSERT INTO ratchet_templates (operation, template, new_identity) VALUES (?1, ?2, ?3)";
+    sqlx::query(ADD)
+        .bind(declaration.operation.as_str())
+        .bind(&declaration.template)
+        .bind(declaration.new_identity.as_deref())
+        .execute(connection)
+        .await
+        .while_trying("record a key template")?;
+    Ok(())
+}
+
+/// Adds to what is hidden; a worker that starts again writes nothing.
+async fn hide(connection: &mut SqliteConnection, declaration: &Declaration) -> Result<(), Fault> {
+    const WRITE: &str = "INSERT INTO ratchet_hidden (operation, version, paths) VALUES (?1, ?2, ?3) \
+         ON CONFLICT (operation, version) DO UPDATE SET paths = excluded.paths";
+    let known = hidden(connection, &declaration.operation, &declaration.version).await?;
+    let all =
+        known.as_ref().map_or_else(|| declaration.hidden.clone(), |known| known.union(&declaration.hidden));
+    if known.as_ref() == Some(&all) {
+        return Ok(());
+    }
+    let paths = serde_json::to_string(&all).map_err(|_| Fault::Damaged("hidden paths cannot be written"))?;
+    sqlx::query(WRITE)
+        .bind(declaration.operation.as_str())
+        .bind(declaration.version.as_str())
+        .bind(paths)
+        .execute(connection)
+        .await
+        .while_trying("record what is hidden")?;
+    Ok(())
+}
+
+/// What is hidden of the inputs of an operation and version.
+pub(crate) async fn hidden(
+    connection: &mut SqliteConnection,
+    operation: &OperationName,
+    version: &Version,
+) -> Result<Option<HiddenPaths>, Fault> {
+    let paths: Option<String> =
+        sqlx::query_scalar("SELECT paths FROM ratchet_hidden WHERE operation = ?1 AND version = ?2")
+            .bind(operation.as_str())
+            .bind(version.as_str())
+            .fetch_optional(connection)
+            .await
+            .while_trying("read what is hidden")?;
+    paths
+        .map(|paths| serde_json::from_str(&paths))
+        .transpose()
+        .map_err(|_| Fault::Damaged("hidden paths cannot be read"))
+}
