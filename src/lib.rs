@@ -62,16 +62,16 @@ pub use ratchet_core::contract::{Contract, Mechanism, Retention};
 pub use ratchet_core::decide::{Answer, Refusal, Stored, Verdict};
 pub use ratchet_core::ledger::{Filter, Page};
 pub use ratchet_core::model::State as RecordState;
-pub use ratchet_core::operation::State;
+pub use ratchet_core::operation::{Redacted, State};
 pub use ratchet_core::random::{Random, SharedRandom};
 pub use ratchet_core::time::{Clock, SharedClock, Timestamp};
 pub use ratchet_core::{
     Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Conflict, Context, Enqueue, EnqueueError,
-    Enqueued, Failure, Fingerprint, Generation, Key, KeyDigest, KeyError, KeyPart, LedgerError, ManageError,
-    Namespace, NotAccepted, OnUnknown, Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload,
-    PayloadError, Pin, Policy, Priority, Record, RecordId, Registry, RegistryError, Request, RetryPolicy,
-    Sending, Submission, Submitted, Token, Uncertainty, Version, Worker, WorkerBuilder, WorkerError,
-    WorkerId, decide, ledger,
+    Enqueued, Failure, Fingerprint, Generation, HiddenPath, HiddenPaths, Key, KeyDigest, KeyError, KeyPart,
+    LedgerError, ManageError, Namespace, NotAccepted, OnUnknown, Operation, OperationName, Outcome,
+    OutcomeKind, PartWriter, Payload, PayloadError, Pin, Policy, Priority, Record, RecordId, Registry,
+    RegistryError, Request, RetryPolicy, Sending, Submission, Submitted, Token, Uncertainty, Version, Worker,
+    WorkerBuilder, WorkerError, WorkerId, decide, ledger,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 

@@ -4,9 +4,11 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 
+use serde_json::Value;
+
 use crate::decide::{Answer, Command, Refusal, Stored, Verdict};
-use crate::ledger::{Filter, LedgerError, Order, Page, SharedLedger};
-use crate::model::{Attempt, AuditEntry, Namespace, RecordId, State, Token};
+use crate::ledger::{Filter, LedgerError, Order, Page, Served, SharedLedger};
+use crate::model::{Attempt, AuditEntry, HiddenPaths, Namespace, Record, RecordId, State, Token};
 use crate::operation::{EnqueueError, Enqueued, Operation, OutputOf, Request, answered};
 use crate::registry::Registry;
 use crate::telemetry;
@@ -114,6 +116,20 @@ impl Client {
     /// If the ledger fails.
     pub async fn list(&self, filter: Filter) -> Result<Page, LedgerError> {
         self.ledger.list(Filter { namespace: self.namespace.clone(), ..filter }).await
+    }
+
+    /// The input of a record as people may see it: what its operation marks `#[pii]` is `"[redacted]"`.
+    ///
+    /// All of it is, while no worker has declared this operation and version: then it is not known what may be shown.
+    ///
+    /// # Errors
+    /// If the ledger fails.
+    pub async fn redacted_input(&self, record: &Record) -> Result<Value, LedgerError> {
+        let of = Served { operation: record.id.operation.clone(), version: record.version.clone() };
+        let known = self.ledger.hidden(of).await?.zip(record.input.decode().ok());
+        let (hidden, mut input) = known.unwrap_or_else(|| (HiddenPaths::everything(), Value::from("")));
+        hidden.hide(&mut input);
+        Ok(input)
     }
 
     /// The attempts of a record.

@@ -2,6 +2,7 @@
 
 pub use ::core::future::Future;
 pub use ::core::marker::Send;
+pub use ::core::option::Option::Some;
 pub use ::core::primitive::str;
 pub use ::core::result::Result;
 
@@ -13,8 +14,9 @@ pub use crate::contract::Contract;
 pub use crate::failure::Failure;
 pub use crate::key_part::KeyPart;
 pub use crate::operation::{
-    ByName, Call, Declared, Derived, Field, Handler, Input, Operation, Parameters, Render, Request, Spec,
-    field, lasting, part, require_apart, require_distinguishing, require_indistinct,
+    ByName, Call, Declared, Derived, Field, Handler, Inner, Input, Mark, Operation, Parameters, Render,
+    Request, Spec, Unmarked, checked_retention, checked_tradeoff, checked_window, field, lasting, part,
+    require_apart, require_distinguishing, require_indistinct,
 };
 pub use crate::policy::{OnUnknown, Policy, RetryPolicy};
 pub use crate::registry::Registry;

@@ -83,7 +83,7 @@ pub fn operation(args: TokenStream, item: TokenStream) -> TokenStream {
 /// A field that is named like a credential is an error (R005), since inputs are stored and shown to operators. Where
 /// the name misleads: `#[ratchet(allow(R005 = "reason"))]` on the field. `#[ratchet(crate = path)]` on the struct names
 /// the `ratchet` crate if it is not at `::ratchet`.
-#[proc_macro_derive(Input, attributes(key, ratchet))]
+#[proc_macro_derive(Input, attributes(key, pii, volatile, ratchet))]
 pub fn derive_input(item: TokenStream) -> TokenStream {
     errors::guarded_derive(|| input::expand(item.into())).into()
 }

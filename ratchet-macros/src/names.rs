@@ -1,7 +1,7 @@
 //! Identifiers and paths of generated code.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::spanned::Spanned;
@@ -25,6 +25,15 @@ pub(crate) fn identifier(name: &str, span: Span) -> Option<Ident> {
 /// The same place, with names resolved where the macro is used: for the compiler it is generated code.
 pub(crate) fn generated(span: Span) -> Span {
     span.resolved_at(Span::call_site())
+}
+
+/// The type as it is written, without the spaces that tokens have.
+pub(crate) fn written(ty: &Type) -> String {
+    match ty {
+        Type::Group(group) => written(&group.elem),
+        Type::Paren(paren) => written(&paren.elem),
+        other => other.to_token_stream().to_string().replace(' ', ""),
+    }
 }
 
 /// Where the compiler names a type that does not fit: at the last segment of its path.

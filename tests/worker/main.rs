@@ -6,5 +6,6 @@ mod ends;
 mod faults;
 mod faulty;
 mod outcomes;
+mod privacy;
 mod serving;
 mod support;

@@ -55,6 +55,12 @@ impl HiddenPaths {
         Self(paths)
     }
 
+    /// Everything.
+    #[must_use]
+    pub fn everything() -> Self {
+        Self(vec![HiddenPath::default()])
+    }
+
     /// What either of them hides: what was hidden once is not shown because an older worker starts again.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {

@@ -26,6 +26,7 @@ pub use render::{Part, Render, part};
 pub use request::{EnqueueError, Enqueued, NotAccepted, Request, answered};
 pub use spec::{Spec, lasting};
 pub use state::{State, StateRequirement, States};
+pub use windows::{checked_retention, checked_tradeoff, checked_window};
 
 use std::future::Future;
 

@@ -4,19 +4,17 @@ use super::text::Text;
 use super::{Codec, Operation, Spec};
 use crate::contract::{Mechanism, Retention};
 
-impl Spec {
-    /// Stops the compiler if the destination may forget the key before the last automatic retry (R009).
-    ///
-    /// # Panics
-    /// If it may.
-    #[must_use]
-    pub const fn checked_window(self) -> Self {
-        let last = self.policy.retry.longest_span(self.policy.timeout);
-        if let (Some(window), Retention::For(memory)) = (self.contract.window(), self.contract.retention())
-            && last.as_nanos() > window.as_nanos()
-        {
-            let text = self
-                .names("R009")
+/// Stops the compiler if the destination may forget the key before the last automatic retry (R009).
+///
+/// # Panics
+/// If it may.
+#[must_use]
+pub const fn checked_window(spec: Spec) -> Spec {
+    let last = spec.policy.retry.longest_span(spec.policy.timeout);
+    if let (Some(window), Retention::For(memory)) = (spec.contract.window(), spec.contract.retention())
+        && last.as_nanos() > window.as_nanos()
+    {
+        let text = names(&spec, "R009")
                 .push(" may be sent again ")
                 .push_duration(last)
                 .push(" after its first send, and its destination is sure to recognise the key for ")
@@ -26,73 +24,72 @@ impl Spec {
                 .push(", less a margin), so a late retry could act a second time\nhelp: ")
                 .push("end the retries sooner with another `retry` or a shorter `timeout`, or say with `remembers_for` how ")
                 .push("long the destination is documented to remember");
-            panic!("{}", text.as_str());
-        }
-        self
+        panic!("{}", text.as_str());
     }
+    spec
+}
 
-    /// Stops the compiler if our own record may be purged while it is still retried or replayed (R010).
-    ///
-    /// # Panics
-    /// If it may.
-    #[must_use]
-    pub const fn checked_retention(self) -> Self {
-        let kept = self.policy.retention;
-        let last = self.policy.retry.longest_span(self.policy.timeout);
-        if let Some(replayed) = self.policy.replay_within
-            && replayed.as_nanos() > kept.as_nanos()
-        {
-            let text = self
-                .names("R010")
-                .push(" may be replayed for ")
-                .push_duration(replayed)
-                .push(" after its end, and its record is purged after ")
-                .push_duration(kept)
-                .push(
-                    ": there would be nothing to replay\nhelp: raise `retention`, or lower `replay_within`",
-                );
-            panic!("{}", text.as_str());
-        }
-        if last.as_nanos() > kept.as_nanos() {
-            let text = self
-                .names("R010")
+/// Stops the compiler if our own record may be purged while it is still retried or replayed (R010).
+///
+/// # Panics
+/// If it may.
+#[must_use]
+pub const fn checked_retention(spec: Spec) -> Spec {
+    let kept = spec.policy.retention;
+    let last = spec.policy.retry.longest_span(spec.policy.timeout);
+    if let Some(replayed) = spec.policy.replay_within
+        && replayed.as_nanos() > kept.as_nanos()
+    {
+        let text = names(&spec, "R010")
+            .push(" may be replayed for ")
+            .push_duration(replayed)
+            .push(" after its end, and its record is purged after ")
+            .push_duration(kept)
+            .push(": there would be nothing to replay\nhelp: raise `retention`, or lower `replay_within`");
+        panic!("{}", text.as_str());
+    }
+    if last.as_nanos() > kept.as_nanos() {
+        let text = names(&spec, "R010")
                 .push(" may be retried for ")
                 .push_duration(last)
                 .push(" after its first send, and a settled record is purged after ")
                 .push_duration(kept)
                 .push(": what happened would be forgotten too early\nhelp: raise `retention`, or end the retries sooner");
-            panic!("{}", text.as_str());
-        }
-        self
+        panic!("{}", text.as_str());
     }
+    spec
+}
 
-    /// Stops the compiler if the destination does not deduplicate, for an attribute that does not say what is done about
-    /// an unknown outcome (R011).
-    ///
-    /// # Panics
-    /// If it does not.
-    #[must_use]
-    pub const fn checked_tradeoff(self) -> Self {
-        if matches!(self.contract.mechanism(), Mechanism::None) {
-            let text = Text::new()
+/// Stops the compiler if the destination does not deduplicate, for an attribute that does not say what is done about
+/// an unknown outcome (R011).
+///
+/// # Panics
+/// If it does not.
+#[must_use]
+pub const fn checked_tradeoff(spec: Spec) -> Spec {
+    if matches!(spec.contract.mechanism(), Mechanism::None) {
+        let text = Text::new()
                 .push("R011: the destination of `")
-                .push(self.name.as_str())
+                .push(spec.name.as_str())
                 .push("` does not recognise a repeated request, and the attribute does not say what to do when it is ")
                 .push("unknown whether one took effect\nhelp: add `on_unknown = park` (somebody looks into it), ")
                 .push("`may_duplicate` (send again) or `may_lose` (give up)");
-            panic!("{}", text.as_str());
-        }
-        self
+        panic!("{}", text.as_str());
     }
+    spec
+}
 
-    const fn names(&self, code: &str) -> Text {
-        Text::new().push(code).push(": `").push(self.name.as_str()).push("`")
-    }
+const fn names(spec: &Spec, code: &str) -> Text {
+    Text::new().push(code).push(": `").push(spec.name.as_str()).push("`")
 }
 
 /// Stops the compiler if a field that is marked `#[key]` is not in the template.
 pub(super) const fn require_keys<O: Operation>(template: &str) {
     let keys = O::Codec::KEYS;
+    if template.is_empty() {
+        // It stands in for one that is wrong, which the macro has reported.
+        return;
+    }
     let mut at = 0;
     while at < keys.len() {
         if !is_named(keys[at], template) {

@@ -1,12 +1,13 @@
 //! Judges names and types in a template.
 
-use quote::ToTokens;
-use ratchet_key::{Code, Finding, NameFinding, Template, inspect, judge_name, judge_type};
+use ratchet_key::{Code, Finding, NameFinding, Template, inspect, judge_field, judge_name, judge_type};
 use syn::Type;
 
 use super::allow::Allowances;
 use super::{Report, placeholders};
-use crate::input::credential;
+use crate::errors::with_help;
+use crate::input::{Marks, credential, warning};
+use crate::names::written;
 use crate::operation::Handler;
 
 /// Reports what names and types give away, unless it is allowed.
@@ -31,13 +32,44 @@ pub(super) fn judge(template: &Template, handler: &Handler, allow: &mut Allowanc
 fn stored(template: &Template, handler: &Handler, allow: &mut Allowances, report: &mut Report<'_>) {
     for input in handler.inputs() {
         let (Some(ident), Some(name)) = (&input.ident, input.name()) else { continue };
+        let in_key = placeholders(template).any(|(path, _)| path.first() == Some(&name));
+        marked(&name, &input.marks, in_key, allow, report);
         // What is in the key has been judged there.
-        let in_key = placeholders(template).any(|(path, _)| matches!(path, [only] if *only == name));
-        let found = judge_name(None, &name).filter(|found| found.code == Code::R005 && !in_key);
+        let found = judge_field(None, &name, Some(&written(&input.ty))).filter(|_| !in_key);
         let Some(found) = found else { continue };
-        if allow.take(Code::R005).is_none() {
-            report.error(ident.span(), &credential("parameter", &name, &found, "`allow(R005 = \"why\")`"));
+        if found.code == Code::R005 {
+            if allow.take(Code::R005).is_none() {
+                report.error(ident.span(), &credential("parameter", &name, &found, "allow(R005 = \"why\")"));
+            }
+        } else if input.marks.pii.is_none() && allow.take(Code::R013).is_none() {
+            report.warnings.push(warning(ident.span(), "parameter", &name, &found, "allow(R013 = \"why\")"));
         }
+    }
+}
+
+/// What the marks of a parameter say about the key.
+fn marked(name: &str, marks: &Marks, in_key: bool, allow: &mut Allowances, report: &mut Report<'_>) {
+    if let Some(place) = marks.key.filter(|_| !in_key) {
+        let message = format!("R007: `{name}` is marked `#[key]`, and the key template does not name it");
+        report
+            .error(place, &with_help(message, format!("add `<{name}>` to the template, or remove `#[key]`")));
+    }
+    if let Some(place) = marks.volatile.filter(|_| in_key) {
+        let message = format!(
+            "R015: `{name}` is marked `#[volatile]` and stands in the key: what differs from one attempt to the next \
+             gives each another key"
+        );
+        report.error(
+            place,
+            &with_help(message, format!("remove `<{name}>` from the template, or `#[volatile]`")),
+        );
+    }
+    if let Some(place) = marks.pii.filter(|_| in_key && allow.take(Code::R004).is_none()) {
+        let message = format!(
+            "R004: `{name}` is marked `#[pii]` and stands in the key, which is copied into logs and the records of the \
+             destination"
+        );
+        report.error(place, &with_help(message, "name an opaque id from your own records in its place"));
     }
 }
 
@@ -83,15 +115,6 @@ fn by_type(template: &Template, handler: &Handler, allow: &mut Allowances, repor
         let text =
             format!("{code}: `{word}` cannot be the type of `<{name}>` in the key: it {why}\nhelp: {help}");
         report.on(&input.ty, &text);
-    }
-}
-
-/// The type as it is written, without the spaces that tokens have.
-fn written(ty: &Type) -> String {
-    match ty {
-        Type::Group(group) => written(&group.elem),
-        Type::Paren(paren) => written(&paren.elem),
-        other => other.to_token_stream().to_string().replace(' ', ""),
     }
 }
 

@@ -4,7 +4,7 @@ mod allow;
 mod judge;
 mod matching;
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
 use ratchet_key::{Code, Finding, Segment, Template, inspect};
 use syn::LitStr;
@@ -22,6 +22,8 @@ pub(crate) struct Key {
     pub(crate) distinction: Distinction,
     /// The literal.
     pub(crate) span: Span,
+    /// Statements that make the compiler warn.
+    pub(crate) warnings: Vec<TokenStream>,
 }
 
 /// One piece of a key.
@@ -50,7 +52,7 @@ pub(crate) fn read(args: &Args, handler: &Handler, errors: &mut Errors) -> Optio
     let literal = args.key.as_ref()?;
     let text = literal.value();
     let mut allow = args.allow.clone();
-    let mut report = Report { literal, text: &text, errors, failed: false };
+    let mut report = Report { literal, text: &text, errors, warnings: Vec::new(), failed: false };
     let template = Template::parse(&text);
     let judged = template.is_ok();
     let key = match template {
@@ -62,13 +64,13 @@ pub(crate) fn read(args: &Args, handler: &Handler, errors: &mut Errors) -> Optio
         Err(findings) => constant(findings, &text, &mut allow, &mut report),
     };
     let distinction = allow.take(Code::R006).map_or(Distinction::Required, |()| Distinction::Waived);
-    let sound = !report.failed;
+    let (sound, warnings) = (!report.failed, report.warnings);
     if judged {
         // Of a template outside the grammar it is not known what there would be to allow.
         allow.report_unused(report.errors);
     }
     let (pieces, shape) = key.filter(|_| sound)?;
-    Some(Key { pieces, shape, distinction, span: literal.span() })
+    Some(Key { pieces, shape, distinction, span: literal.span(), warnings })
 }
 
 /// Reports what the template alone gives away, where there is no signature to match it with.
@@ -77,7 +79,7 @@ pub(crate) fn read_alone(args: &Args, errors: &mut Errors) {
     let text = literal.value();
     let mut allow = args.allow.clone();
     let findings = Template::parse(&text).map_or_else(|findings| findings, |template| inspect(&template));
-    let mut report = Report { literal, text: &text, errors, failed: false };
+    let mut report = Report { literal, text: &text, errors, warnings: Vec::new(), failed: false };
     for finding in findings.iter().filter(|finding| allow.take(finding.code).is_none()) {
         report.finding(finding);
     }
@@ -104,6 +106,8 @@ struct Report<'a> {
     literal: &'a LitStr,
     text: &'a str,
     errors: &'a mut Errors,
+    /// Statements that make the compiler warn.
+    warnings: Vec<TokenStream>,
     failed: bool,
 }
 

@@ -13,7 +13,7 @@ use crate::key::{Allowances, wrong_form};
 use crate::names::{crate_path, snake_case, unraw};
 
 /// Every argument there is.
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
     "name",
     "version",
     "key",
@@ -22,6 +22,7 @@ const KNOWN: [&str; 12] = [
     "retry",
     "timeout",
     "retention",
+    "replay_within",
     "priority",
     "new_identity",
     "allow",
@@ -89,6 +90,7 @@ impl Args {
             errors.push(error);
         }
         report_missing(&seen, errors);
+        args.settings.judge(errors);
         args
     }
 
@@ -187,6 +189,7 @@ fn example(name: &str) -> &'static str {
         "retry" => "standard",
         "timeout" => "\"30s\"",
         "retention" => "\"90d\"",
+        "replay_within" => "\"30d\"",
         "priority" => "0",
         "new_identity" => "\"why the template changed\"",
         _ => "path::to::ratchet",

@@ -5,6 +5,7 @@ use quote::ToTokens;
 use syn::{Attribute, PatType, ReturnType, Safety, Signature, Type};
 
 use crate::errors::{Errors, with_help};
+use crate::input::MARKS;
 
 /// What an operation's function cannot be. Gives whether the types of the signature can be used elsewhere.
 pub(super) fn qualifiers(sig: &Signature, errors: &mut Errors) -> bool {
@@ -50,6 +51,19 @@ pub(super) fn attributes(parameter: &PatType, errors: &mut Errors) {
         let message =
             "a parameter of an operation cannot depend on the configuration: records outlive the build";
         errors.on(attr, with_help(message, "take it always"));
+    }
+}
+
+/// Whether it is an attribute that only ratchet knows.
+pub(super) fn is_mark(attr: &Attribute) -> bool {
+    MARKS.iter().any(|mark| attr.path().is_ident(mark))
+}
+
+/// Marks where they say nothing.
+pub(super) fn no_marks(attrs: &[Attribute], why: &str, help: &str, errors: &mut Errors) {
+    for attr in attrs.iter().filter(|attr| is_mark(attr)) {
+        let message = format!("R015: `#[{}]` says nothing here: {why}", attr.path().to_token_stream());
+        errors.on(attr, with_help(message, help));
     }
 }
 

@@ -9,6 +9,7 @@ use syn::{Lifetime, LitStr, Type};
 
 use super::args::Complete;
 use super::handler::{Handler, Input, Parameter};
+use crate::input::marks_constant;
 use crate::key::{Distinction, Key, Piece};
 use crate::names::{generated, last_name, local, private};
 
@@ -29,12 +30,13 @@ pub(super) struct Body {
     pub(super) shape: String,
     /// What follows on `Declared::new`.
     pub(super) declares: TokenStream,
-    /// The argument of `Spec::of`.
-    pub(super) contract: TokenStream,
-    pub(super) calls: TokenStream,
+    /// The specification.
+    pub(super) spec: TokenStream,
     pub(super) key: TokenStream,
     pub(super) call: TokenStream,
     pub(super) checks: TokenStream,
+    /// Statements that make the compiler warn.
+    pub(super) warnings: TokenStream,
 }
 
 /// The type and its implementations for a sound attribute.
@@ -42,17 +44,18 @@ pub(super) fn operation(args: &Complete<'_>, handler: &Handler, key: &Key) -> To
     let parts = Parts::new(handler, args.krate);
     let states = states(handler);
     let settings = args.settings.calls();
+    let of = spec_of(handler, &args.settings.contract(), args.key.span());
     parts.emit(&Body {
         name: args.name.clone(),
         version: args.version.clone(),
         template: args.key.clone(),
         shape: key.shape.clone(),
         declares: args.settings.declares(),
-        contract: args.settings.contract(),
-        calls: quote!(#settings #states),
+        spec: args.settings.checked(quote!(#of #settings #states)),
         key: parts.render(key),
         call: call(handler),
-        checks: parts.checks(key).unwrap_or_default(),
+        checks: parts.checks(key),
+        warnings: key.warnings.iter().cloned().collect(),
     })
 }
 
@@ -80,7 +83,7 @@ impl<'a> Parts<'a> {
         let methods = self.methods(body);
         let operation = self.operation(body);
         let parameters = self.parameters();
-        let checks = &body.checks;
+        let Body { checks, warnings, .. } = body;
         // The representation exempts the type from lints on its name.
         quote! {
             #deprecated
@@ -97,6 +100,7 @@ impl<'a> Parts<'a> {
                 #parameters
                 #checks
             };
+            #warnings
         }
     }
 
@@ -132,7 +136,7 @@ impl<'a> Parts<'a> {
 
     fn operation(&self, body: &Body) -> TokenStream {
         let ident = &self.handler.ident;
-        let Body { shape, declares, contract, calls, call, .. } = body;
+        let Body { shape, declares, spec, call, .. } = body;
         let (input, codec) = self.input_and_codec();
         let unknown = || quote!(__r::Result<(), __r::Failure>);
         let output = self.handler.output.as_ref().map_or_else(unknown, ToTokens::to_token_stream);
@@ -150,7 +154,7 @@ impl<'a> Parts<'a> {
                 const DECLARED: __r::Declared =
                     __r::Declared::new(Self::NAME, Self::VERSION, Self::KEY_TEMPLATE, #shape) #declares;
                 fn spec() -> &'static __r::Spec {
-                    static SPEC: __r::Spec = __r::Spec::of::<#ident>(#contract) #calls;
+                    static SPEC: __r::Spec = #spec;
                     &SPEC
                 }
                 fn key(#value: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
@@ -195,6 +199,9 @@ impl<'a> Parts<'a> {
         }
         let ident = &self.handler.ident;
         let types = &self.types;
+        let marks: Vec<TokenStream> =
+            self.handler.inputs().filter_map(|input| input.marks.emit(&input.name()?, &input.ty)).collect();
+        let marks = marks_constant(&marks);
         let fields = self.handler.inputs().map(|input| {
             let (ty, name) = (&input.ty, input.name().unwrap_or_default());
             // One place asks for what a parameter needs, with the type's span.
@@ -204,6 +211,7 @@ impl<'a> Parts<'a> {
             impl __r::Parameters for #ident {
                 type Fields = (#(__r::Field<#types>),*);
                 const FIELDS: Self::Fields = (#(#fields),*);
+                #marks
             }
         })
     }
@@ -233,17 +241,23 @@ impl<'a> Parts<'a> {
     }
 
     /// What only the compiler knows about the key.
-    fn checks(&self, key: &Key) -> Option<TokenStream> {
+    fn checks(&self, key: &Key) -> TokenStream {
         let span = generated(key.span);
         let parts: Vec<TokenStream> = key.pieces.iter().filter_map(|piece| self.part(piece)).collect();
         let require = match key.distinction {
-            _ if parts.is_empty() => return None,
             Distinction::Required => quote_spanned!(span=> __r::require_distinguishing),
             Distinction::Waived => quote_spanned!(span=> __r::require_indistinct),
         };
         let list = quote_spanned!(span=> (&[#(#parts.distinguishes()),*]));
-        Some(quote_spanned!(span=> const _: () = #require #list;))
+        let check = (!parts.is_empty()).then(|| quote_spanned!(span=> const _: () = #require #list;));
+        check.unwrap_or_default()
     }
+}
+
+/// Where the template has to name what the input marks as its key, it is told at the template.
+pub(super) fn spec_of(handler: &Handler, contract: &TokenStream, template: Span) -> TokenStream {
+    let ident = &handler.ident;
+    quote_spanned!(generated(template)=> __r::Spec::of::<#ident>(#contract))
 }
 
 fn respanned(ident: &Ident, span: Span) -> Ident {

@@ -6,7 +6,7 @@ use quote::quote;
 use syn::LitStr;
 
 use super::args::Args;
-use super::emit::{Body, Parts};
+use super::emit::{Body, Parts, spec_of};
 use super::handler::Handler;
 
 /// Type, methods and implementations without anything that could fail a second time.
@@ -18,10 +18,10 @@ pub(super) fn operation(args: &Args, handler: &Handler) -> TokenStream {
         template: text(""),
         shape: String::new(),
         declares: TokenStream::new(),
-        contract: quote!(__r::Contract::NONE),
-        calls: TokenStream::new(),
+        spec: spec_of(handler, &quote!(__r::Contract::NONE), Span::call_site()),
         key: quote!(__r::missing()),
         call: quote!(async { __r::missing() }),
         checks: TokenStream::new(),
+        warnings: TokenStream::new(),
     })
 }

@@ -3,10 +3,14 @@
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
-use syn::{Attribute, Error, FnArg, GenericArgument, Pat, PathArguments, Signature, Type, Visibility};
+use syn::{
+    Attribute, Error, FnArg, GenericArgument, Pat, PatType, PathArguments, Receiver, Signature, Type,
+    Visibility,
+};
 
 use super::check;
 use crate::errors::{Errors, with_help};
+use crate::input::Marks;
 use crate::names::unraw;
 
 /// The most parameters beside the injected ones.
@@ -20,6 +24,8 @@ pub(crate) struct Handler {
     /// `None` if the function has none, or one that cannot be named.
     pub(crate) output: Option<Type>,
     pub(crate) deprecated: Option<Attribute>,
+    /// Parameters have attributes that only ratchet knows.
+    marked: bool,
 }
 
 /// One parameter, in the order of the signature.
@@ -34,6 +40,7 @@ pub(crate) struct Input {
     /// Its name, if the pattern has one.
     pub(crate) ident: Option<Ident>,
     pub(crate) ty: Type,
+    pub(crate) marks: Marks,
 }
 
 impl Handler {
@@ -68,10 +75,16 @@ impl Handler {
             ident: sig.ident.clone(),
             parameters: parameters?,
             output: check::output(sig, errors),
+            marked: sig.inputs.iter().any(is_marked),
             deprecated: attrs.into_iter().find(|attr| attr.path().is_ident("deprecated")),
         };
         let counted = handler.check_count(sig, errors);
         (usable && counted).then_some(handler)
+    }
+
+    /// Whether parameters have attributes that only ratchet knows.
+    pub(super) fn is_marked(&self) -> bool {
+        self.marked
     }
 
     /// The parameters that are not injected.
@@ -106,7 +119,15 @@ impl Handler {
                 errors.at(sig.ident.span(), with_help(message, help));
                 false
             }
-            1 => self.inputs().all(|input| check::is_struct(&input.ty, errors)),
+            1 => {
+                for parameter in sig.inputs.iter().filter(|_| self.marked) {
+                    if let FnArg::Typed(parameter) = parameter {
+                        let why = "the one input of an operation is a struct";
+                        check::no_marks(&parameter.attrs, why, "mark its fields", errors);
+                    }
+                }
+                self.inputs().all(|input| check::is_struct(&input.ty, errors))
+            }
             many if many > MOST_INPUTS => {
                 let message = format!(
                     "an operation takes at most {MOST_INPUTS} plain parameters, and this one has {many}"
@@ -163,17 +184,25 @@ fn classify(parameter: &FnArg, generic: bool, errors: &mut Errors) -> Option<Par
         }
     };
     check::attributes(parameter, errors);
+    let marks = Marks::read(&parameter.attrs, errors);
     let ty = parameter.ty.as_ref();
-    match injected(ty) {
-        Some(Injected::Context) => return Some(Parameter::Context(ty.clone())),
-        Some(Injected::State) => return Some(Parameter::State(ty.clone())),
-        None => {}
+    if let Some(injected) = injected(ty) {
+        check::no_marks(&parameter.attrs, "an injected parameter is not stored", "remove the mark", errors);
+        return Some(match injected {
+            Injected::Context => Parameter::Context(ty.clone()),
+            Injected::State => Parameter::State(ty.clone()),
+        });
     }
     // What a generic parameter borrows is no further mistake.
     if !generic {
         check::input_type(ty, errors)?;
     }
-    Some(Parameter::Input(Input { ident: binding(&parameter.pat), ty: ty.clone() }))
+    Some(Parameter::Input(Input { ident: binding(&parameter.pat), ty: ty.clone(), marks }))
+}
+
+fn is_marked(parameter: &FnArg) -> bool {
+    let (FnArg::Typed(PatType { attrs, .. }) | FnArg::Receiver(Receiver { attrs, .. })) = parameter;
+    attrs.iter().any(check::is_mark)
 }
 
 enum Injected {

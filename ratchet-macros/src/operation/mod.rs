@@ -6,6 +6,7 @@ mod emit;
 mod fallback;
 mod handler;
 mod settings;
+mod strip;
 mod value;
 
 #[cfg(test)]
@@ -25,11 +26,13 @@ pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let args = Args::parse(args, &mut errors);
     let handler = Handler::parse(item.clone(), &mut errors);
+    let marked = handler.as_ref().is_some_and(Handler::is_marked);
     let beside = handler.map(|handler| beside(&args, &handler, &mut errors));
     if beside.is_none() {
         key::read_alone(&args, &mut errors);
     }
     let report = errors.report();
+    let item = if marked { strip::without_marks(item.clone()) } else { item.clone() };
     quote!(#item #beside #report)
 }
 

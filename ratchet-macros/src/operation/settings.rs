@@ -1,12 +1,13 @@
 //! The optional arguments, as expressions of generated code.
 
-use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, LitStr};
 
 use super::value::{self, WordOr};
 use crate::errors::{Errors, with_help};
+use crate::names::generated;
 
 /// A reason has at least this many characters.
 pub(crate) const SHORTEST_REASON: usize = 8;
@@ -14,11 +15,25 @@ pub(crate) const SHORTEST_REASON: usize = 8;
 /// What the attribute says beside the required arguments, with `__r` as the name of ratchet's private module.
 #[derive(Default)]
 pub(super) struct Settings {
-    contract: Option<TokenStream>,
+    destination: Option<Destination>,
     /// `field: value` of the policy.
     policy: Vec<TokenStream>,
     priority: Option<TokenStream>,
     new_identity: Option<LitStr>,
+    /// Where a tradeoff is declared.
+    on_unknown: Option<Span>,
+    /// Where it is said for how long attempts go on.
+    retried: Option<Span>,
+    /// Where it is said for how long records are kept or replayed.
+    kept: Option<Span>,
+}
+
+/// Where the effect happens.
+enum Destination {
+    /// Nowhere that would recognise a repetition; the word has this place.
+    None(Span),
+    /// As a constant says.
+    Contract(Expr),
 }
 
 impl Settings {
@@ -31,9 +46,9 @@ impl Settings {
     fn try_set(&mut self, name: &str, expr: &Expr) -> syn::Result<()> {
         match name {
             "destination" => {
-                self.contract = Some(match value::word_or(name, expr, &["none"], CONTRACT)? {
-                    WordOr::Word(_) => quote!(__r::Contract::NONE),
-                    WordOr::Expr(expr) => expr.to_token_stream(),
+                self.destination = Some(match value::word_or(name, expr, &["none"], CONTRACT)? {
+                    WordOr::Word(_) => Destination::None(expr.span()),
+                    WordOr::Expr(expr) => Destination::Contract(expr.clone()),
                 });
             }
             "retry" => {
@@ -47,6 +62,7 @@ impl Settings {
                     WordOr::Expr(expr) => expr.to_token_stream(),
                 };
                 self.policy.push(quote!(retry: #retry));
+                self.retried = Some(expr.span());
             }
             "on_unknown" => {
                 let word = value::one_of(name, expr, &["park", "may_duplicate", "may_lose"])?;
@@ -56,14 +72,22 @@ impl Settings {
                     _ => quote!(Park),
                 };
                 self.policy.push(quote!(on_unknown: __r::OnUnknown::#variant));
+                self.on_unknown = Some(expr.span());
             }
             "timeout" => {
                 let timeout = value::duration(name, expr)?;
                 self.policy.push(quote!(timeout: #timeout));
+                self.retried.get_or_insert(expr.span());
             }
             "retention" => {
                 let retention = value::duration(name, expr)?;
                 self.policy.push(quote!(retention: #retention));
+                self.kept = Some(expr.span());
+            }
+            "replay_within" => {
+                let span = value::duration(name, expr)?;
+                self.policy.push(quote!(replay_within: __r::Some(#span)));
+                self.kept.get_or_insert(expr.span());
             }
             "priority" => self.priority = Some(expr.to_token_stream()),
             _ => self.new_identity = Some(reason(name, expr)?),
@@ -71,9 +95,41 @@ impl Settings {
         Ok(())
     }
 
+    /// What contradicts each other in the words alone.
+    pub(super) fn judge(&self, errors: &mut Errors) {
+        if let (Some(Destination::None(place)), None) = (&self.destination, self.on_unknown) {
+            let message = "R011: this destination does not recognise a repeated request, and nothing says what to do when it is \
+                 unknown whether one took effect";
+            let help = "add `on_unknown = park` (somebody looks into it), `may_duplicate` (send again) or `may_lose` (give up)";
+            errors.at(*place, with_help(message, help));
+        }
+    }
+
     /// The argument of `Spec::of`.
     pub(super) fn contract(&self) -> TokenStream {
-        self.contract.clone().unwrap_or_else(|| quote!(__r::Contract::NONE))
+        match &self.destination {
+            Some(Destination::Contract(expr)) => expr.to_token_stream(),
+            Some(Destination::None(_)) | None => quote!(__r::Contract::NONE),
+        }
+    }
+
+    /// The specification, with what only the compiler can compare, each check at the value to look at first.
+    pub(super) fn checked(&self, mut spec: TokenStream) -> TokenStream {
+        let mut check = |place: Span, function: &str| {
+            let span = generated(place);
+            let function = Ident::new(function, span);
+            spec = quote_spanned!(span=> __r::#function(#spec));
+        };
+        if let Some(Destination::Contract(contract)) = &self.destination {
+            check(self.retried.unwrap_or_else(|| contract.span()), "checked_window");
+            if self.on_unknown.is_none() {
+                check(contract.span(), "checked_tradeoff");
+            }
+        }
+        if let Some(place) = self.kept.or(self.retried) {
+            check(place, "checked_retention");
+        }
+        spec
     }
 
     /// What is said beside name, version and template where versions are compared.

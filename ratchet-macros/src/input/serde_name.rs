@@ -1,0 +1,138 @@
+//! Under which name serde writes a field: marks go by the names in the JSON.
+
+use syn::meta::ParseNestedMeta;
+use syn::{Attribute, LitStr, Token};
+
+/// What `#[serde(…)]` says about names, on a struct or a field. Its own mistakes are serde's to report.
+#[derive(Default)]
+pub(super) struct SerdeNames {
+    rename: Option<String>,
+    rename_all: Option<String>,
+    pub(super) flatten: bool,
+    pub(super) skipped: bool,
+}
+
+impl SerdeNames {
+    pub(super) fn read(attrs: &[Attribute]) -> Self {
+        let mut names = Self::default();
+        for attr in attrs.iter().filter(|attr| attr.path().is_ident("serde")) {
+            let _ = attr.parse_nested_meta(|meta| names.argument(&meta));
+        }
+        names
+    }
+
+    fn argument(&mut self, meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
+        if meta.path.is_ident("rename") {
+            self.rename = written(meta)?;
+        } else if meta.path.is_ident("rename_all") {
+            self.rename_all = written(meta)?;
+        } else if meta.path.is_ident("flatten") {
+            self.flatten = true;
+        } else if meta.path.is_ident("skip") || meta.path.is_ident("skip_serializing") {
+            self.skipped = true;
+        } else if meta.input.peek(Token![=]) {
+            meta.value()?.parse::<syn::Expr>()?;
+        } else if meta.input.peek(syn::token::Paren) {
+            let content;
+            syn::parenthesized!(content in meta.input);
+            content.parse::<proc_macro2::TokenStream>()?;
+        }
+        Ok(())
+    }
+
+    /// The name of a field of a struct for which `all` holds.
+    pub(super) fn of_field(&self, name: &str, all: &Self) -> String {
+        match (&self.rename, &all.rename_all) {
+            (Some(rename), _) => rename.clone(),
+            (None, Some(rule)) => renamed(name, rule),
+            (None, None) => name.to_owned(),
+        }
+    }
+}
+
+/// `rename = "x"`, or `rename(serialize = "x", deserialize = "y")`.
+fn written(meta: &ParseNestedMeta<'_>) -> syn::Result<Option<String>> {
+    if meta.input.peek(Token![=]) {
+        return Ok(Some(meta.value()?.parse::<LitStr>()?.value()));
+    }
+    let mut serialized = None;
+    meta.parse_nested_meta(|inner| {
+        let text = inner.value()?.parse::<LitStr>()?.value();
+        if inner.path.is_ident("serialize") {
+            serialized = Some(text);
+        }
+        Ok(())
+    })?;
+    Ok(serialized)
+}
+
+/// serde's rules for fields, whose names are in `snake_case`.
+fn renamed(name: &str, rule: &str) -> String {
+    match rule {
+        "UPPERCASE" | "SCREAMING_SNAKE_CASE" => name.to_ascii_uppercase(),
+        "PascalCase" => pascal_case(name),
+        "camelCase" => {
+            let pascal = pascal_case(name);
+            let first = pascal.chars().next().map(|first| first.to_ascii_lowercase());
+            first.into_iter().chain(pascal.chars().skip(1)).collect()
+        }
+        "kebab-case" => name.replace('_', "-"),
+        "SCREAMING-KEBAB-CASE" => name.to_ascii_uppercase().replace('_', "-"),
+        _ => name.to_owned(),
+    }
+}
+
+fn pascal_case(name: &str) -> String {
+    let mut text = String::new();
+    let mut capital = true;
+    for char in name.chars() {
+        if char == '_' {
+            capital = true;
+        } else if std::mem::take(&mut capital) {
+            text.push(char.to_ascii_uppercase());
+        } else {
+            text.push(char);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syn::parse_quote;
+
+    fn name(field: &[Attribute], all: &[Attribute]) -> String {
+        SerdeNames::read(field).of_field("e_mail2_address", &SerdeNames::read(all))
+    }
+
+    #[test]
+    fn rules_are_those_of_serde() {
+        for (rule, expected) in [
+            ("lowercase", "e_mail2_address"),
+            ("UPPERCASE", "E_MAIL2_ADDRESS"),
+            ("PascalCase", "EMail2Address"),
+            ("camelCase", "eMail2Address"),
+            ("snake_case", "e_mail2_address"),
+            ("SCREAMING_SNAKE_CASE", "E_MAIL2_ADDRESS"),
+            ("kebab-case", "e-mail2-address"),
+            ("SCREAMING-KEBAB-CASE", "E-MAIL2-ADDRESS"),
+        ] {
+            assert_eq!(
+                name(&[], &[parse_quote!(#[serde(deny_unknown_fields, rename_all = #rule)])]),
+                expected
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_of_its_own_comes_first_and_only_the_written_one_counts() {
+        let all: Attribute =
+            parse_quote!(#[serde(rename_all(serialize = "kebab-case", deserialize = "PascalCase"))]);
+        assert_eq!(name(&[], std::slice::from_ref(&all)), "e-mail2-address");
+        let own = parse_quote!(#[serde(default = "none", with(x = 1), rename = "to", alias = "cc")]);
+        assert_eq!(name(&[own], std::slice::from_ref(&all)), "to");
+        let read: Attribute = parse_quote!(#[serde(rename(deserialize = "to"))]);
+        assert_eq!(name(&[read], &[]), "e_mail2_address");
+    }
+}
