@@ -1,7 +1,5 @@
 //! What generated code names. No part of the public interface: it changes without notice.
 
-pub use ::core::future::Future;
-pub use ::core::marker::Send;
 pub use ::core::option::Option::Some;
 pub use ::core::primitive::str;
 pub use ::core::result::Result;
@@ -15,8 +13,8 @@ pub use crate::failure::Failure;
 pub use crate::key_part::KeyPart;
 pub use crate::operation::{
     ByName, Call, Declared, Derived, Field, Handler, Inner, Input, Mark, Operation, Parameters, Render,
-    Request, Spec, Unmarked, checked_retention, checked_tradeoff, checked_window, field, lasting, part,
-    require_apart, require_distinguishing, require_indistinct,
+    Request, Running, Spec, Texts, Unmarked, checked_retention, checked_tradeoff, checked_window, field,
+    lasting, part, require_apart,
 };
 pub use crate::policy::{OnUnknown, Policy, RetryPolicy};
 pub use crate::registry::Registry;
@@ -62,6 +60,9 @@ impl<T: Clone + Send + Sync + 'static> IsState for State<T> {
     }
 }
 
+/// A reference.
+pub type Lent<'a, T> = &'a T;
+
 /// The context of the attempt.
 #[must_use]
 pub fn context<T: IsContext>(call: &Call) -> T {
@@ -92,7 +93,7 @@ pub fn missing<T>() -> T {
 /// If the input has no key, which is what such a test would find out.
 #[must_use]
 pub fn test_context<O: Operation>(key: Result<Key, KeyError>) -> Context {
-    match key.and_then(|key| Context::of_unit_test(O::spec(), key)) {
+    match key.and_then(|key| Context::of_unit_test(O::SPEC, key)) {
         Ok(context) => context,
         Err(error) => panic!("this input has no key: {error}"),
     }

@@ -1,8 +1,8 @@
 //! What is compared while compiling: names, versions and templates.
 
-use super::Handler;
 use super::overlap::{Edges, overlap};
 use super::text::Text;
+use super::{Handler, Spec};
 
 /// Name, version and key template of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,36 +13,30 @@ pub struct Declared {
     pub version: Hashed,
     /// The key template as written.
     pub template: &'static str,
-    /// The key template with placeholder names left out.
-    pub shape: Hashed,
     edges: Edges,
     new_identity: bool,
 }
 
 impl Declared {
-    /// Name, version, template and its shape.
+    /// What is compared of an operation.
     #[must_use]
-    pub const fn new(
+    pub const fn of(spec: &'static Spec) -> Self {
+        Self::new(spec.name.as_str(), spec.version.as_str(), spec.template, spec.new_identity.is_some())
+    }
+
+    const fn new(
         name: &'static str,
         version: &'static str,
         template: &'static str,
-        shape: &'static str,
+        new_identity: bool,
     ) -> Self {
         Self {
             name: Hashed::new(name),
             version: Hashed::new(version),
             template,
-            shape: Hashed::new(shape),
-            edges: Edges::of(shape),
-            new_identity: false,
+            edges: Edges::of(template),
+            new_identity,
         }
-    }
-
-    /// Its template may differ from that of another version, since there is a reason.
-    #[must_use]
-    pub const fn with_new_identity(mut self) -> Self {
-        self.new_identity = true;
-        self
     }
 }
 
@@ -131,7 +125,7 @@ const fn clash(one: &Declared, other: &Declared, at: usize, and: usize) -> Optio
         let differ = !may_differ && !equal(one.template, other.template);
         return if differ { Some(Clash::OtherTemplate(at, and)) } else { None };
     }
-    if one.edges.are_apart(&other.edges) || !overlap(one.shape.text, other.shape.text) {
+    if one.edges.are_apart(&other.edges) || !overlap(one.template, other.template) {
         return None;
     }
     Some(Clash::SharedKey(at, and))
@@ -169,38 +163,6 @@ pub const fn require_apart(all: &[Handler], place: usize) {
     }
 }
 
-/// Stops the compiler if no part of a key tells records apart.
-///
-/// # Panics
-/// If none does.
-pub const fn require_distinguishing(parts: &[bool]) {
-    let mut at = 0;
-    while at < parts.len() {
-        if parts[at] {
-            return;
-        }
-        at += 1;
-    }
-    panic!(
-        "R006: no placeholder of this key tells records apart: a `bool` or an enum has a few values, so nearly everyone shares one key; add the id of the record"
-    );
-}
-
-/// Stops the compiler where a key needs no permission to be the same for everyone, since it is not.
-///
-/// # Panics
-/// If a part tells records apart.
-pub const fn require_indistinct(parts: &[bool]) {
-    let mut at = 0;
-    while at < parts.len() {
-        assert!(
-            !parts[at],
-            "R015: there is nothing to allow: a placeholder of this key tells records apart; remove `allow(R006 = …)`"
-        );
-        at += 1;
-    }
-}
-
 /// FNV-1a.
 const fn hash(text: &str) -> u64 {
     let bytes = text.as_bytes();
@@ -232,8 +194,8 @@ const fn equal(one: &str, other: &str) -> bool {
 mod tests {
     use super::*;
 
-    const fn declared(name: &'static str, version: &'static str, shape: &'static str) -> Declared {
-        Declared::new(name, version, shape, shape)
+    const fn declared(name: &'static str, version: &'static str, template: &'static str) -> Declared {
+        Declared::new(name, version, template, false)
     }
 
     #[test]
@@ -248,12 +210,13 @@ mod tests {
 
     #[test]
     fn versions_are_compared_by_the_text_of_their_templates_unless_one_has_a_reason() {
-        let first = Declared::new("a", "1", "a:<id>", "a:<>");
-        let renamed = Declared::new("a", "2", "a:<order>", "a:<>");
+        let first = declared("a", "1", "a:<id>");
+        let renamed = declared("a", "2", "a:<order>");
+        let with_reason = |one: Declared| Declared { new_identity: true, ..one };
         assert_eq!(first_clash(&[first, renamed]), Some(Clash::OtherTemplate(0, 1)));
-        assert_eq!(first_clash(&[first, renamed.with_new_identity()]), None);
-        assert_eq!(first_clash(&[first.with_new_identity(), renamed]), None);
-        let same = Declared::new("a", "1", "b:<id>", "b:<>").with_new_identity();
+        assert_eq!(first_clash(&[first, with_reason(renamed)]), None);
+        assert_eq!(first_clash(&[with_reason(first), renamed]), None);
+        let same = with_reason(declared("a", "1", "b:<id>"));
         assert_eq!(first_clash(&[first, same]), Some(Clash::SameOperation(0, 1)));
     }
 }

@@ -1,5 +1,6 @@
 //! What an annotated function declares, and how it is called.
 
+mod checked;
 mod declared;
 mod handler;
 mod input;
@@ -12,11 +13,9 @@ mod request;
 mod spec;
 mod state;
 mod text;
-mod windows;
 
-pub use declared::{
-    Clash, Declared, Hashed, first_clash, require_apart, require_distinguishing, require_indistinct,
-};
+pub use checked::{checked_retention, checked_tradeoff, checked_window};
+pub use declared::{Clash, Declared, Hashed, first_clash, require_apart};
 pub use handler::{Call, Handler};
 pub use input::{Codec, Derived, Input};
 pub use marks::{Inner, Mark, Unmarked};
@@ -26,7 +25,6 @@ pub use render::{Part, Render, part};
 pub use request::{EnqueueError, Enqueued, NotAccepted, Request, answered};
 pub use spec::{Spec, lasting};
 pub use state::{State, StateRequirement, States};
-pub use windows::{checked_retention, checked_tradeoff, checked_window};
 
 use std::future::Future;
 
@@ -51,13 +49,14 @@ pub trait Operation: Send + Sync + Sized + 'static {
     /// How the payload becomes JSON.
     type Codec: Codec<Self::Input>;
 
-    /// Name, version and template, for checks while compiling.
-    const DECLARED: Declared;
+    /// Name, version and key template.
+    const TEXTS: Texts;
+    /// Everything that the attribute says.
+    const SPEC: &'static Spec;
+    /// What is compared with other operations while compiling.
+    const DECLARED: Declared = Declared::of(Self::SPEC);
     /// The operation without its types.
     const HANDLER: Handler = Handler::of::<Self>();
-
-    /// Everything else that the attribute says.
-    fn spec() -> &'static Spec;
 
     /// Renders the key of an input.
     ///
@@ -66,8 +65,16 @@ pub trait Operation: Send + Sync + Sized + 'static {
     fn key(input: &Self::Input) -> Result<Key, KeyError>;
 
     /// Calls the function.
-    fn call(call: Call, input: Self::Input) -> impl Future<Output = Self::Return> + Send;
+    fn call(call: Call, input: Self::Input) -> impl Running<Self>;
 }
+
+/// Name, version and key template of an operation.
+pub type Texts = [&'static str; 3];
+
+/// An attempt of `O` that is under way.
+pub trait Running<O: Operation>: Future<Output = O::Return> + Send {}
+
+impl<O: Operation, F: Future<Output = O::Return> + Send> Running<O> for F {}
 
 /// The key that an operation gives to an input.
 ///

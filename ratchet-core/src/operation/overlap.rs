@@ -15,15 +15,15 @@ struct Word {
 }
 
 impl Edges {
-    pub(super) const fn of(shape: &str) -> Self {
-        let shape = shape.as_bytes();
+    pub(super) const fn of(template: &str) -> Self {
+        let template = template.as_bytes();
         Self([
-            Word::of(shape, 0, false),
-            Word::of(shape, 16, false),
-            Word::of(shape, 32, false),
-            Word::of(shape, 48, false),
-            Word::of(shape, 0, true),
-            Word::of(shape, 16, true),
+            Word::of(template, 0, false),
+            Word::of(template, 16, false),
+            Word::of(template, 32, false),
+            Word::of(template, 48, false),
+            Word::of(template, 0, true),
+            Word::of(template, 16, true),
         ])
     }
 
@@ -40,10 +40,10 @@ impl Edges {
 
 impl Word {
     /// The bytes after the first `skipped`, counted from one of the ends, up to a value.
-    const fn of(shape: &[u8], skipped: usize, from_end: bool) -> Self {
+    const fn of(template: &[u8], skipped: usize, from_end: bool) -> Self {
         let (mut bytes, mut known, mut at) = (0, 0, 0);
-        while at < shape.len() && at < skipped + 16 {
-            let byte = if from_end { shape[shape.len() - 1 - at] } else { shape[at] };
+        while at < template.len() && at < skipped + 16 {
+            let byte = if from_end { template[template.len() - 1 - at] } else { template[at] };
             if matches!(byte, b'<' | b'>') {
                 break;
             }
@@ -62,9 +62,9 @@ impl Word {
     }
 }
 
-/// Whether some values give both shapes the same key.
+/// Whether some values give both templates the same key, whatever their placeholders are called.
 ///
-/// Values are not empty and contain no separator, and between two placeholders stands one: so the shapes are compared
+/// Values are not empty and contain no separator, and between two placeholders stands one: so the templates are compared
 /// from one separator to the next.
 pub(super) const fn overlap(one: &str, other: &str) -> bool {
     let (mut one, mut other) = (one.as_bytes(), other.as_bytes());
@@ -91,22 +91,24 @@ struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    /// The one that a shape begins with.
-    const fn first(shape: &'a [u8]) -> Self {
+    /// The one that a template begins with.
+    const fn first(template: &'a [u8]) -> Self {
         let mut length = 0;
         let mut hole = None;
-        while length < shape.len() && !matches!(shape[length], b':' | b'/') {
-            if shape[length] == b'<' {
-                hole = Some(length);
+        let mut end_of_hole = 0;
+        while length < template.len() && !matches!(template[length], b':' | b'/') {
+            match template[length] {
+                b'<' => hole = Some(length),
+                b'>' => end_of_hole = length + 1,
+                _ => {}
             }
             length += 1;
         }
-        let whole = shape.split_at(length).0;
+        let whole = template.split_at(length).0;
         match hole {
             None => Self { before: whole, after: None, length },
             Some(at) => {
-                let (before, rest) = whole.split_at(at);
-                Self { before, after: Some(rest.split_at("<>".len()).1), length }
+                Self { before: whole.split_at(at).0, after: Some(whole.split_at(end_of_hole).1), length }
             }
         }
     }
@@ -174,6 +176,7 @@ mod tests {
             ("a:x<>y", "a:xzy"),
             ("a/<>/c", "<>/b/c"),
             ("v<>:a.b", "v1:<>.b"),
+            ("a:x<invoice.id>y:<b>", "a:<c>:1"),
         ] {
             assert!(both_ways(one, other), "{one} {other}");
         }
@@ -204,6 +207,7 @@ mod tests {
             ("<>:<>", "<>"),
             ("order-<>", "order:<>"),
             ("a-very-long-beginning:<>", "a-very-long-beginninh:<>"),
+            ("a:x<invoice.id>y", "a:<c>z"),
         ] {
             assert!(!both_ways(one, other), "{one} {other}");
         }

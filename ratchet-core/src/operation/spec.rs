@@ -5,8 +5,9 @@ use std::time::Duration;
 use crate::contract::Contract;
 use crate::model::{OperationName, Priority, Version};
 use crate::operation::Operation;
+use crate::operation::checked::{require_distinguishing, require_indistinct, require_keys};
 use crate::operation::state::StateRequirement;
-use crate::operation::windows::require_keys;
+
 use crate::policy::Policy;
 
 /// Everything that an attribute says about an operation.
@@ -31,25 +32,52 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// What an attribute says that has a destination and else only the required arguments.
+    /// What an attribute says that has only the required arguments. `parts` tells of each placeholder whether its values
+    /// tell records apart.
     ///
     /// # Panics
-    /// If name or version are outside their alphabets, which the macro checks before, or the template leaves out a field
-    /// that is marked `#[key]`.
+    /// If no placeholder tells records apart (R006), the template leaves out a field that is marked `#[key]` (R007), or
+    /// name or version are outside their alphabets, which the macro checks before.
     #[must_use]
-    pub const fn of<O: Operation>(contract: Contract) -> Self {
-        let declared = O::DECLARED;
-        require_keys::<O>(declared.template);
+    pub const fn of<O: Operation>(parts: &[bool]) -> Self {
+        require_distinguishing(parts);
+        require_keys::<O>();
+        Self::plain::<O>()
+    }
+
+    /// The same for a key that may be the same for everyone.
+    ///
+    /// # Panics
+    /// As [`of`](Self::of), and if a placeholder tells records apart, so that there is nothing to allow.
+    #[must_use]
+    pub const fn of_indistinct<O: Operation>(parts: &[bool]) -> Self {
+        require_indistinct(parts);
+        require_keys::<O>();
+        Self::plain::<O>()
+    }
+
+    /// The same for an attribute that is wrong, which the macro has reported.
+    #[must_use]
+    pub const fn plain<O: Operation>() -> Self {
+        let [name, version, template] = O::TEXTS;
         Self {
-            name: OperationName::from_static(declared.name.text()),
-            version: Version::from_static(declared.version.text()),
-            template: declared.template,
+            name: OperationName::from_static(name),
+            version: Version::from_static(version),
+            template,
             new_identity: None,
-            contract,
+            contract: Contract::NONE,
             policy: Policy::DEFAULT,
             priority: Priority(0),
             states: &[],
         }
+    }
+
+    /// Another destination than an unknown one.
+    #[must_use]
+    pub const fn to(mut self, contract: Contract) -> Self {
+        // What it replaces holds nothing that would have to be dropped, which the compiler cannot see.
+        std::mem::forget(std::mem::replace(&mut self.contract, contract));
+        self
     }
 
     /// Another policy than the usual one.

@@ -17,8 +17,6 @@ pub(crate) use allow::{Allowances, wrong_form};
 /// A sound key.
 pub(crate) struct Key {
     pub(crate) pieces: Vec<Piece>,
-    /// The template with the names taken out.
-    pub(crate) shape: String,
     pub(crate) distinction: Distinction,
     /// The literal.
     pub(crate) span: Span,
@@ -58,8 +56,7 @@ pub(crate) fn read(args: &Args, handler: &Handler, errors: &mut Errors) -> Optio
     let key = match template {
         Ok(template) => {
             judge::judge(&template, handler, &mut allow, &mut report);
-            let pieces = matching::pieces(&template, handler, literal, &mut report);
-            pieces.map(|pieces| (pieces, template.shape()))
+            matching::pieces(&template, handler, literal, &mut report)
         }
         Err(findings) => constant(findings, &text, &mut allow, &mut report),
     };
@@ -69,8 +66,8 @@ pub(crate) fn read(args: &Args, handler: &Handler, errors: &mut Errors) -> Optio
         // Of a template outside the grammar it is not known what there would be to allow.
         allow.report_unused(report.errors);
     }
-    let (pieces, shape) = key.filter(|_| sound)?;
-    Some(Key { pieces, shape, distinction, span: literal.span(), warnings })
+    let pieces = key.filter(|_| sound)?;
+    Some(Key { pieces, distinction, span: literal.span(), warnings })
 }
 
 /// Reports what the template alone gives away, where there is no signature to match it with.
@@ -91,9 +88,9 @@ fn constant(
     text: &str,
     allow: &mut Allowances,
     report: &mut Report<'_>,
-) -> Option<(Vec<Piece>, String)> {
+) -> Option<Vec<Piece>> {
     if findings.iter().all(|finding| finding.code == Code::R006) && allow.take(Code::R006).is_some() {
-        return Some((vec![Piece::Literal(text.to_owned())], text.to_owned()));
+        return Some(vec![Piece::Literal(text.to_owned())]);
     }
     for finding in findings {
         report.finding(&finding);

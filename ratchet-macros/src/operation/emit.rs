@@ -8,6 +8,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{Lifetime, LitStr, Type};
 
 use super::args::Complete;
+use super::guard;
 use super::handler::{Handler, Input, Parameter};
 use crate::input::marks_constant;
 use crate::key::{Distinction, Key, Piece};
@@ -27,35 +28,28 @@ pub(super) struct Body {
     pub(super) name: LitStr,
     pub(super) version: LitStr,
     pub(super) template: LitStr,
-    pub(super) shape: String,
-    /// What follows on `Declared::new`.
-    pub(super) declares: TokenStream,
-    /// The specification.
+    /// Everything that the attribute says, checked.
     pub(super) spec: TokenStream,
     pub(super) key: TokenStream,
     pub(super) call: TokenStream,
-    pub(super) checks: TokenStream,
-    /// Statements that make the compiler warn.
-    pub(super) warnings: TokenStream,
+    /// What stands beside the type: warnings, and the guard against a second operation of the name.
+    pub(super) beside: TokenStream,
 }
 
 /// The type and its implementations for a sound attribute.
 pub(super) fn operation(args: &Complete<'_>, handler: &Handler, key: &Key) -> TokenStream {
     let parts = Parts::new(handler, args.krate);
-    let states = states(handler);
-    let settings = args.settings.calls();
-    let of = spec_of(handler, &args.settings.contract(), args.key.span());
+    let (of, settings, states) = (parts.spec(key), args.settings.calls(), states(handler));
+    let guard = guard::duplicates(args.name, args.version);
+    let warnings = &key.warnings;
     parts.emit(&Body {
         name: args.name.clone(),
         version: args.version.clone(),
         template: args.key.clone(),
-        shape: key.shape.clone(),
-        declares: args.settings.declares(),
         spec: args.settings.checked(quote!(#of #settings #states)),
         key: parts.render(key),
         call: call(handler),
-        checks: parts.checks(key),
-        warnings: key.warnings.iter().cloned().collect(),
+        beside: quote!(#(#warnings)* #guard),
     })
 }
 
@@ -83,7 +77,7 @@ impl<'a> Parts<'a> {
         let methods = self.methods(body);
         let operation = self.operation(body);
         let parameters = self.parameters();
-        let Body { checks, warnings, .. } = body;
+        let Body { spec, beside, .. } = body;
         // The representation exempts the type from lints on its name.
         quote! {
             #deprecated
@@ -95,12 +89,12 @@ impl<'a> Parts<'a> {
             #quiet
             const _: () = {
                 use #private as __r;
+                static __SPEC: __r::Spec = #spec;
                 #methods
                 #operation
                 #parameters
-                #checks
             };
-            #warnings
+            #beside
         }
     }
 
@@ -109,25 +103,29 @@ impl<'a> Parts<'a> {
         let Body { name, version, template, key, .. } = body;
         let client = local("client");
         // Without a name, a `'static` in a type would stand for it too.
-        let lent = Lifetime::new("'client", Span::mixed_site());
+        let named = types.iter().any(has_lifetime).then(|| Lifetime::new("'client", Span::mixed_site()));
+        let generics = named.iter();
+        let lent_for = named.clone().unwrap_or_else(|| Lifetime::new("'_", Span::call_site()));
+        let client_for = named.iter();
         let input = self.payload();
+        let lent = self.lent();
         quote! {
             impl #ident {
                 #vis const NAME: &'static __r::str = #name;
                 #vis const VERSION: &'static __r::str = #version;
                 #vis const KEY_TEMPLATE: &'static __r::str = #template;
-                #vis fn enqueue<#lent>(#client: &#lent __r::Client, #(#names: #types),*)
-                    -> __r::Enqueue<#lent, Self>
+                #vis fn enqueue #(<#generics>)* (#client: &#(#client_for)* __r::Client, #(#names: #types),*)
+                    -> __r::Enqueue<#lent_for, Self>
                 {
                     __r::Enqueue::new(#client, Self::request(#(#names),*))
                 }
                 #vis fn request(#(#names: #types),*) -> __r::Request<Self> {
                     __r::Request::new(&#input)
                 }
-                #vis fn key(#(#names: &#types),*) -> __r::Result<__r::Key, __r::KeyError> {
+                #vis fn key(#(#names: #lent),*) -> __r::Result<__r::Key, __r::KeyError> {
                     #key
                 }
-                #vis fn test_context(#(#names: &#types),*) -> __r::Context {
+                #vis fn test_context(#(#names: #lent),*) -> __r::Context {
                     __r::test_context::<Self>(Self::key(#(#names),*))
                 }
             }
@@ -136,7 +134,7 @@ impl<'a> Parts<'a> {
 
     fn operation(&self, body: &Body) -> TokenStream {
         let ident = &self.handler.ident;
-        let Body { shape, declares, spec, call, .. } = body;
+        let Body { call, .. } = body;
         let (input, codec) = self.input_and_codec();
         let unknown = || quote!(__r::Result<(), __r::Failure>);
         let output = self.handler.output.as_ref().map_or_else(unknown, ToTokens::to_token_stream);
@@ -144,19 +142,15 @@ impl<'a> Parts<'a> {
         let fields = self.fields_of(&value);
         // What the future is not (such as `Send`) is told at the function's name.
         let future = quote_spanned! {generated(ident.span())=>
-            impl __r::Future<Output = Self::Return> + __r::Send
+            impl __r::Running<Self>
         };
         quote! {
             impl __r::Operation for #ident {
                 #input
                 type Return = #output;
                 type Codec = #codec;
-                const DECLARED: __r::Declared =
-                    __r::Declared::new(Self::NAME, Self::VERSION, Self::KEY_TEMPLATE, #shape) #declares;
-                fn spec() -> &'static __r::Spec {
-                    static SPEC: __r::Spec = #spec;
-                    &SPEC
-                }
+                const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
+                const SPEC: &'static __r::Spec = &__SPEC;
                 fn key(#value: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
                     Self::key(#(#fields),*)
                 }
@@ -176,6 +170,13 @@ impl<'a> Parts<'a> {
         // That the type is an input is asked for here only, so a type that is none is one error.
         let codec = quote_spanned!(generated(last_name(ty))=> __r::Derived);
         (quote_spanned!(generated(last_name(ty))=> type Input = #ty;), codec)
+    }
+
+    /// References to the inputs, as types. Behind an alias, since lints advise against a `&String`.
+    fn lent(&self) -> Vec<TokenStream> {
+        let single = self.handler.single_input().is_some();
+        let lent = |ty: &&Type| if single { quote!(&#ty) } else { quote!(__r::Lent<'_, #ty>) };
+        self.types.iter().map(lent).collect()
     }
 
     /// What `request` makes its record of.
@@ -240,24 +241,22 @@ impl<'a> Parts<'a> {
         Some(quote_spanned!(span=> __r::part(|#it: &#ty| #borrow #it #(.#fields)*)))
     }
 
-    /// What only the compiler knows about the key.
-    fn checks(&self, key: &Key) -> TokenStream {
-        let span = generated(key.span);
-        let parts: Vec<TokenStream> = key.pieces.iter().filter_map(|piece| self.part(piece)).collect();
-        let require = match key.distinction {
-            Distinction::Required => quote_spanned!(span=> __r::require_distinguishing),
-            Distinction::Waived => quote_spanned!(span=> __r::require_indistinct),
+    /// The specification, with what only the compiler knows about the key; it is told at the template.
+    fn spec(&self, key: &Key) -> TokenStream {
+        let ident = &self.handler.ident;
+        let parts = key.pieces.iter().filter_map(|piece| self.part(piece));
+        let of = match key.distinction {
+            Distinction::Required => "of",
+            Distinction::Waived => "of_indistinct",
         };
-        let list = quote_spanned!(span=> (&[#(#parts.distinguishes()),*]));
-        let check = (!parts.is_empty()).then(|| quote_spanned!(span=> const _: () = #require #list;));
-        check.unwrap_or_default()
+        let span = generated(key.span);
+        let of = Ident::new(of, span);
+        quote_spanned!(span=> __r::Spec::#of::<#ident>(&[#(#parts.distinguishes()),*]))
     }
 }
 
-/// Where the template has to name what the input marks as its key, it is told at the template.
-pub(super) fn spec_of(handler: &Handler, contract: &TokenStream, template: Span) -> TokenStream {
-    let ident = &handler.ident;
-    quote_spanned!(generated(template)=> __r::Spec::of::<#ident>(#contract))
+fn has_lifetime(ty: &&Type) -> bool {
+    ty.to_token_stream().to_string().contains('\'')
 }
 
 fn respanned(ident: &Ident, span: Span) -> Ident {

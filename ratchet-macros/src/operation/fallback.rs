@@ -6,22 +6,20 @@ use quote::quote;
 use syn::LitStr;
 
 use super::args::Args;
-use super::emit::{Body, Parts, spec_of};
+use super::emit::{Body, Parts};
 use super::handler::Handler;
 
 /// Type, methods and implementations without anything that could fail a second time.
 pub(super) fn operation(args: &Args, handler: &Handler) -> TokenStream {
     let text = |text: &str| LitStr::new(text, Span::call_site());
+    let ident = &handler.ident;
     Parts::new(handler, args.krate.as_ref()).emit(&Body {
         name: text("invalid"),
         version: text("0"),
         template: text(""),
-        shape: String::new(),
-        declares: TokenStream::new(),
-        spec: spec_of(handler, &quote!(__r::Contract::NONE), Span::call_site()),
+        spec: quote!(__r::Spec::plain::<#ident>()),
         key: quote!(__r::missing()),
         call: quote!(async { __r::missing() }),
-        checks: TokenStream::new(),
-        warnings: TokenStream::new(),
+        beside: TokenStream::new(),
     })
 }

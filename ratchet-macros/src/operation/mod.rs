@@ -4,6 +4,7 @@ mod args;
 mod check;
 mod emit;
 mod fallback;
+mod guard;
 mod handler;
 mod settings;
 mod strip;

@@ -105,14 +105,6 @@ impl Settings {
         }
     }
 
-    /// The argument of `Spec::of`.
-    pub(super) fn contract(&self) -> TokenStream {
-        match &self.destination {
-            Some(Destination::Contract(expr)) => expr.to_token_stream(),
-            Some(Destination::None(_)) | None => quote!(__r::Contract::NONE),
-        }
-    }
-
     /// The specification, with what only the compiler can compare, each check at the value to look at first.
     pub(super) fn checked(&self, mut spec: TokenStream) -> TokenStream {
         let mut check = |place: Span, function: &str| {
@@ -132,20 +124,19 @@ impl Settings {
         spec
     }
 
-    /// What is said beside name, version and template where versions are compared.
-    pub(super) fn declares(&self) -> TokenStream {
-        self.new_identity.as_ref().map(|_| quote!(.with_new_identity())).unwrap_or_default()
-    }
-
     /// The calls that follow on it.
     pub(super) fn calls(&self) -> TokenStream {
+        let contract = match &self.destination {
+            Some(Destination::Contract(contract)) => Some(quote!(.to(#contract))),
+            Some(Destination::None(_)) | None => None,
+        };
         let policy = (!self.policy.is_empty()).then(|| {
             let fields = &self.policy;
             quote!(.policy(__r::Policy { #(#fields,)* ..__r::Policy::DEFAULT }))
         });
         let priority = self.priority.iter();
         let new_identity = self.new_identity.iter();
-        quote!(#policy #(.priority(#priority))* #(.new_identity(#new_identity))*)
+        quote!(#contract #policy #(.priority(#priority))* #(.new_identity(#new_identity))*)
     }
 }
 

@@ -5,14 +5,15 @@ struct collect_invoice {
 }
 const _: () = {
     use ::ratchet::__private as __r;
+    static __SPEC: __r::Spec = __r::Spec::plain::<collect_invoice>();
     impl collect_invoice {
         const NAME: &'static __r::str = "invalid";
         const VERSION: &'static __r::str = "0";
         const KEY_TEMPLATE: &'static __r::str = "";
-        fn enqueue<'client>(
-            client: &'client __r::Client,
+        fn enqueue(
+            client: &__r::Client,
             input: CollectInvoice,
-        ) -> __r::Enqueue<'client, Self> {
+        ) -> __r::Enqueue<'_, Self> {
             __r::Enqueue::new(client, Self::request(input))
         }
         fn request(input: CollectInvoice) -> __r::Request<Self> {
@@ -29,31 +30,18 @@ const _: () = {
         type Input = CollectInvoice;
         type Return = Result<Receipt, Failure>;
         type Codec = __r::Derived;
-        const DECLARED: __r::Declared = __r::Declared::new(
-            Self::NAME,
-            Self::VERSION,
-            Self::KEY_TEMPLATE,
-            "",
-        );
-        fn spec() -> &'static __r::Spec {
-            static SPEC: __r::Spec = __r::Spec::of::<
-                collect_invoice,
-            >(__r::Contract::NONE);
-            &SPEC
-        }
+        const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
+        const SPEC: &'static __r::Spec = &__SPEC;
         fn key(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(input)
         }
-        fn call(
-            call: __r::Call,
-            input: Self::Input,
-        ) -> impl __r::Future<Output = Self::Return> + __r::Send {
+        fn call(call: __r::Call, input: Self::Input) -> impl __r::Running<Self> {
             async { __r::missing() }
         }
     }
 };
 ::core::compile_error!(
-    "R015: `versoin` is no argument of an operation\nhelp: did you mean `version`? There are `name`, `version`, `key`, `destination`, `on_unknown`, `retry`, `timeout`, `retention`, `priority`, `new_identity`, `allow` and `crate`",
+    "R015: `versoin` is no argument of an operation\nhelp: did you mean `version`? There are `name`, `version`, `key`, `destination`, `on_unknown`, `retry`, `timeout`, `retention`, `replay_within`, `priority`, `new_identity`, `allow` and `crate`",
 )
 ::core::compile_error!(
     "R015: `soon` is no duration: it does not begin with a whole number\nhelp: write a number and a unit, such as `timeout = \"30s\"`",

@@ -7,14 +7,37 @@ pub(crate) struct collect_invoice {
 #[allow(deprecated)]
 const _: () = {
     use path::to::ratchet::__private as __r;
+    static __SPEC: __r::Spec = __r::checked_retention(
+        __r::checked_window(
+            __r::Spec::of::<
+                collect_invoice,
+            >(
+                    &[
+                        __r::part(|it: &CollectInvoice| &it.customer.id).distinguishes(),
+                        __r::part(|it: &CollectInvoice| &it.invoice_id).distinguishes(),
+                    ],
+                )
+                .to(PAYMENTS)
+                .policy(__r::Policy {
+                    on_unknown: __r::OnUnknown::MayDuplicate,
+                    retry: __r::RetryPolicy::RELAXED,
+                    timeout: ::core::time::Duration::from_millis(30000u64),
+                    retention: __r::lasting(KEPT),
+                    ..__r::Policy::DEFAULT
+                })
+                .priority(5)
+                .new_identity("the customer came in")
+                .states(&[__r::state::<State<Client>>().0]),
+        ),
+    );
     impl collect_invoice {
         pub(crate) const NAME: &'static __r::str = "collect_invoice";
         pub(crate) const VERSION: &'static __r::str = "1";
         pub(crate) const KEY_TEMPLATE: &'static __r::str = "invoice:<customer.id>/<invoice_id>:collect:v1";
-        pub(crate) fn enqueue<'client>(
-            client: &'client __r::Client,
+        pub(crate) fn enqueue(
+            client: &__r::Client,
             input: CollectInvoice,
-        ) -> __r::Enqueue<'client, Self> {
+        ) -> __r::Enqueue<'_, Self> {
             __r::Enqueue::new(client, Self::request(input))
         }
         pub(crate) fn request(input: CollectInvoice) -> __r::Request<Self> {
@@ -39,34 +62,12 @@ const _: () = {
         type Input = CollectInvoice;
         type Return = Result<Receipt, Failure>;
         type Codec = __r::Derived;
-        const DECLARED: __r::Declared = __r::Declared::new(
-                Self::NAME,
-                Self::VERSION,
-                Self::KEY_TEMPLATE,
-                "invoice:<>/<>:collect:v1",
-            )
-            .with_new_identity();
-        fn spec() -> &'static __r::Spec {
-            static SPEC: __r::Spec = __r::Spec::of::<collect_invoice>(PAYMENTS)
-                .policy(__r::Policy {
-                    on_unknown: __r::OnUnknown::MayDuplicate,
-                    retry: __r::RetryPolicy::RELAXED,
-                    timeout: ::core::time::Duration::from_millis(30000u64),
-                    retention: __r::lasting(KEPT),
-                    ..__r::Policy::DEFAULT
-                })
-                .priority(5)
-                .new_identity("the customer came in")
-                .states(&[__r::state::<State<Client>>().0]);
-            &SPEC
-        }
+        const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
+        const SPEC: &'static __r::Spec = &__SPEC;
         fn key(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(input)
         }
-        fn call(
-            call: __r::Call,
-            input: Self::Input,
-        ) -> impl __r::Future<Output = Self::Return> + __r::Send {
+        fn call(call: __r::Call, input: Self::Input) -> impl __r::Running<Self> {
             collect_invoice(
                 __r::context::<Context>(&call),
                 (__r::state::<State<Client>>().1)(&call),
@@ -74,10 +75,4 @@ const _: () = {
             )
         }
     }
-    const _: () = __r::require_distinguishing(
-        &[
-            __r::part(|it: &CollectInvoice| &it.customer.id).distinguishes(),
-            __r::part(|it: &CollectInvoice| &it.invoice_id).distinguishes(),
-        ],
-    );
 };

@@ -5,14 +5,17 @@ pub struct collect_invoice {
 }
 const _: () = {
     use ::ratchet::__private as __r;
+    static __SPEC: __r::Spec = __r::Spec::of::<
+        collect_invoice,
+    >(&[__r::part(|it: &CollectInvoice| &it.invoice_id).distinguishes()]);
     impl collect_invoice {
         pub const NAME: &'static __r::str = "collect_invoice";
         pub const VERSION: &'static __r::str = "1";
         pub const KEY_TEMPLATE: &'static __r::str = "invoice:<invoice_id>:collect:v1";
-        pub fn enqueue<'client>(
-            client: &'client __r::Client,
+        pub fn enqueue(
+            client: &__r::Client,
             input: CollectInvoice,
-        ) -> __r::Enqueue<'client, Self> {
+        ) -> __r::Enqueue<'_, Self> {
             __r::Enqueue::new(client, Self::request(input))
         }
         pub fn request(input: CollectInvoice) -> __r::Request<Self> {
@@ -33,29 +36,13 @@ const _: () = {
         type Input = CollectInvoice;
         type Return = Result<Receipt, Failure>;
         type Codec = __r::Derived;
-        const DECLARED: __r::Declared = __r::Declared::new(
-            Self::NAME,
-            Self::VERSION,
-            Self::KEY_TEMPLATE,
-            "invoice:<>:collect:v1",
-        );
-        fn spec() -> &'static __r::Spec {
-            static SPEC: __r::Spec = __r::Spec::of::<
-                collect_invoice,
-            >(__r::Contract::NONE);
-            &SPEC
-        }
+        const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
+        const SPEC: &'static __r::Spec = &__SPEC;
         fn key(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(input)
         }
-        fn call(
-            call: __r::Call,
-            input: Self::Input,
-        ) -> impl __r::Future<Output = Self::Return> + __r::Send {
+        fn call(call: __r::Call, input: Self::Input) -> impl __r::Running<Self> {
             collect_invoice(__r::context::<Context>(&call), input)
         }
     }
-    const _: () = __r::require_distinguishing(
-        &[__r::part(|it: &CollectInvoice| &it.invoice_id).distinguishes()],
-    );
 };

@@ -5,16 +5,24 @@ struct charge {
 }
 const _: () = {
     use ::ratchet::__private as __r;
+    static __SPEC: __r::Spec = __r::Spec::of::<
+        charge,
+    >(
+        &[
+            __r::part(|it: &InvoiceId| it).distinguishes(),
+            __r::part(|it: &Kind| &it.code).distinguishes(),
+        ],
+    );
     impl charge {
         const NAME: &'static __r::str = "charge";
         const VERSION: &'static __r::str = "1";
         const KEY_TEMPLATE: &'static __r::str = "charge:<invoice_id>:<type.code>:v1";
-        fn enqueue<'client>(
-            client: &'client __r::Client,
+        fn enqueue(
+            client: &__r::Client,
             invoice_id: InvoiceId,
             r#type: Kind,
             amount: u64,
-        ) -> __r::Enqueue<'client, Self> {
+        ) -> __r::Enqueue<'_, Self> {
             __r::Enqueue::new(client, Self::request(invoice_id, r#type, amount))
         }
         fn request(
@@ -25,9 +33,9 @@ const _: () = {
             __r::Request::new(&(invoice_id, r#type, amount))
         }
         fn key(
-            invoice_id: &InvoiceId,
-            r#type: &Kind,
-            amount: &u64,
+            invoice_id: __r::Lent<'_, InvoiceId>,
+            r#type: __r::Lent<'_, Kind>,
+            amount: __r::Lent<'_, u64>,
         ) -> __r::Result<__r::Key, __r::KeyError> {
             __r::Render::new()
                 .literal("charge:")
@@ -38,9 +46,9 @@ const _: () = {
                 .finish()
         }
         fn test_context(
-            invoice_id: &InvoiceId,
-            r#type: &Kind,
-            amount: &u64,
+            invoice_id: __r::Lent<'_, InvoiceId>,
+            r#type: __r::Lent<'_, Kind>,
+            amount: __r::Lent<'_, u64>,
         ) -> __r::Context {
             __r::test_context::<Self>(Self::key(invoice_id, r#type, amount))
         }
@@ -49,23 +57,12 @@ const _: () = {
         type Input = (InvoiceId, Kind, u64);
         type Return = Result<(), Failure>;
         type Codec = __r::ByName<Self>;
-        const DECLARED: __r::Declared = __r::Declared::new(
-            Self::NAME,
-            Self::VERSION,
-            Self::KEY_TEMPLATE,
-            "charge:<>:<>:v1",
-        );
-        fn spec() -> &'static __r::Spec {
-            static SPEC: __r::Spec = __r::Spec::of::<charge>(__r::Contract::NONE);
-            &SPEC
-        }
+        const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
+        const SPEC: &'static __r::Spec = &__SPEC;
         fn key(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(&input.0, &input.1, &input.2)
         }
-        fn call(
-            call: __r::Call,
-            input: Self::Input,
-        ) -> impl __r::Future<Output = Self::Return> + __r::Send {
+        fn call(call: __r::Call, input: Self::Input) -> impl __r::Running<Self> {
             charge(input.0, input.1, input.2)
         }
     }
@@ -76,11 +73,12 @@ const _: () = {
             __r::field::<Kind>("type"),
             __r::field::<u64>("amount"),
         );
+        const MARKS: &'static [__r::Mark] = {
+            use __r::Unmarked as _;
+            &[
+                __r::Mark::field("invoice_id").inner(|| __r::Inner::<InvoiceId>::MARKS),
+                __r::Mark::field("type").inner(|| __r::Inner::<Kind>::MARKS),
+            ]
+        };
     }
-    const _: () = __r::require_distinguishing(
-        &[
-            __r::part(|it: &InvoiceId| it).distinguishes(),
-            __r::part(|it: &Kind| &it.code).distinguishes(),
-        ],
-    );
 };

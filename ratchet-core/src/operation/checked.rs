@@ -1,4 +1,4 @@
-//! What an attribute promises, compared while compiling: how long is retried, remembered, kept and replayed.
+//! What is checked of one operation while compiling: its key, and how long is retried, remembered, kept and replayed.
 
 use super::text::Text;
 use super::{Codec, Operation, Spec};
@@ -83,13 +83,42 @@ const fn names(spec: &Spec, code: &str) -> Text {
     Text::new().push(code).push(": `").push(spec.name.as_str()).push("`")
 }
 
-/// Stops the compiler if a field that is marked `#[key]` is not in the template.
-pub(super) const fn require_keys<O: Operation>(template: &str) {
-    let keys = O::Codec::KEYS;
-    if template.is_empty() {
-        // It stands in for one that is wrong, which the macro has reported.
-        return;
+/// Stops the compiler if no part of a key tells records apart.
+///
+/// # Panics
+/// If none does.
+pub(super) const fn require_distinguishing(parts: &[bool]) {
+    let mut at = 0;
+    while at < parts.len() {
+        if parts[at] {
+            return;
+        }
+        at += 1;
     }
+    panic!(
+        "R006: no placeholder of this key tells records apart: a `bool` or an enum has a few values, so nearly everyone shares one key; add the id of the record"
+    );
+}
+
+/// Stops the compiler where a key needs no permission to be the same for everyone, since it is not.
+///
+/// # Panics
+/// If a part tells records apart.
+pub(super) const fn require_indistinct(parts: &[bool]) {
+    let mut at = 0;
+    while at < parts.len() {
+        assert!(
+            !parts[at],
+            "R015: there is nothing to allow: a placeholder of this key tells records apart; remove `allow(R006 = …)`"
+        );
+        at += 1;
+    }
+}
+
+/// Stops the compiler if a field that is marked `#[key]` is not in the template.
+pub(super) const fn require_keys<O: Operation>() {
+    let [_, _, template] = O::TEXTS;
+    let keys = O::Codec::KEYS;
     let mut at = 0;
     while at < keys.len() {
         if !is_named(keys[at], template) {
