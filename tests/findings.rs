@@ -65,11 +65,12 @@ fn sections_are_numbered_and_have_one_shape() {
 /// All in one program, so that they are also seen to live together.
 #[test]
 fn right_examples_compile() {
-    let modules = compiled().into_iter().map(|section| {
-        format!("mod {} {{\n{}}}\n", section.code.to_lowercase(), section.example("Right"))
-    });
+    let modules: Vec<String> = compiled()
+        .into_iter()
+        .map(|section| format!("mod {} {{\n{}}}\n", section.code.to_lowercase(), section.example("Right")))
+        .collect();
     let program = folder("right").join("right.rs");
-    let text = format!("#![allow(unused)]\n{}fn main() {{}}\n", modules.collect::<String>());
+    let text = format!("#![allow(unused)]\n{}fn main() {{}}\n", modules.join(""));
     fs::write(&program, text).expect("the program can be written");
     trybuild::TestCases::new().pass(program);
 }

@@ -10,7 +10,7 @@ const FINDINGS: &str = include_str!("../../docs/findings.md");
 /// Prints the section of one code, or the list of all.
 pub(crate) fn run(code: Option<&str>) -> Result<ExitCode, Error> {
     let text = match code {
-        None => sections().map(|section| format!("{}\n", section.heading)).collect(),
+        None => sections().map(|section| section.heading).collect::<Vec<_>>().join("\n") + "\n",
         Some(code) => explain(code)?,
     };
     match io::stdout().write_all(text.as_bytes()).map_err(Error::from) {
