@@ -1,6 +1,6 @@
 //! Input that nobody writes on purpose, and calls that cannot be answered.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::Stdio;
 use std::thread;
 
@@ -38,6 +38,21 @@ fn a_line_has_a_bound() {
 }
 
 #[test]
+fn a_line_without_an_end_is_not_read_to_its_end() {
+    let mut child = program()
+        .args(["lint", "keys"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = child.stdin.take().expect("standard input is a pipe");
+    // Goes on until the program has gone away.
+    while stdin.write_all(&[b'x'; 4096]).is_ok() {}
+    assert_eq!(child.wait().expect("the program ends").code(), Some(2));
+}
+
+#[test]
 fn broken_templates_are_judged_without_a_panic() {
     let lines = [
         "<",
@@ -53,6 +68,7 @@ fn broken_templates_are_judged_without_a_panic() {
         "a\0b:<id>",
         "\u{202E}<id>",
         "<\u{1B}[2J>",
+        "\u{1B}[2J\u{202E}.email",
     ];
     for kind in ["keys", "fields"] {
         let ended = ratchet(&["lint", kind, "--format=json"], lines.join("\n"));
@@ -96,7 +112,7 @@ fn a_reader_that_goes_away_ends_it_quietly() {
         let mut stdin = child.stdin.take().expect("standard input is a pipe");
         let writer = thread::spawn(move || {
             // Ends when the program has gone away in its turn.
-            while std::io::Write::write_all(&mut stdin, b"mail-<user.email>\n").is_ok() {}
+            while stdin.write_all(b"mail-<user.email>\n").is_ok() {}
         });
         let mut first = [0; 10];
         child.stdout.take().expect("standard output is a pipe").read_exact(&mut first).expect("an answer");
