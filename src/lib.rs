@@ -89,6 +89,11 @@ pub use ratchet_core::private as __private;
 #[doc = include_str!("../README.md")]
 pub struct Readme;
 
+/// Runs what the page on keys shows.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/choosing-a-key.md")]
+pub struct ChoosingAKey;
+
 /// Operations compile in programs of the edition before, in both forms and inside other macros.
 ///
 /// ```edition2021

@@ -1,3 +1,42 @@
-//! The `ratchet` program.
+//! The `ratchet` program: judges the keys and fields of any language, and explains the findings.
 
-fn main() {}
+mod error;
+mod explain;
+mod lint;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Background operations that are safe to run more than once.
+#[derive(Parser)]
+#[command(name = "ratchet", version)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Judges idempotency keys or fields, of any language.
+    #[command(subcommand)]
+    Lint(lint::Task),
+    /// Explains a finding, such as R002; without a code, lists them all.
+    Explain {
+        /// The code of the finding.
+        code: Option<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let ended = match Arguments::parse().task {
+        Task::Lint(task) => lint::run(&task),
+        Task::Explain { code } => explain::run(code.as_deref()),
+    };
+    ended.unwrap_or_else(|error| {
+        // Without standard error there is nobody to tell; `eprintln!` would panic.
+        let _ = writeln!(io::stderr(), "error: {error}");
+        ExitCode::from(2)
+    })
+}

@@ -57,6 +57,16 @@ pub(crate) fn output(line: &str) -> Result<String, Failed> {
     if output.status.success() { Ok(text) } else { Err(Failed::Command(line.to_owned())) }
 }
 
+/// Runs a line of a shell; gives its exit code and what it printed, which is shown too.
+pub(crate) fn shell(line: &str) -> Result<(Option<i32>, String), Failed> {
+    println!("$ {line}");
+    let output = Command::new("sh").args(["-c", line]).current_dir(root()).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|source| Failed::NotStarted { command: line.to_owned(), source })?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    print!("{text}");
+    Ok((output.status.code(), text))
+}
+
 /// Whether a command works here.
 pub(crate) fn works(line: &str) -> bool {
     let quiet = command(line).stdout(Stdio::null()).stderr(Stdio::null()).status();

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::command::{Failed, output, root};
+use crate::command::{Failed, output, root, shell};
 
 /// Every command in the README's `sh` blocks but the one that runs this program.
 pub(crate) fn run_commands() -> Result<(), Failed> {
@@ -23,16 +23,26 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
         .filter_map(|rest| rest.split("\n```").next())
         .flat_map(str::lines)
         .map(|line| line.split(" #").next().unwrap_or_default().trim())
-        .filter(|line| line.starts_with("cargo "))
+        .filter(|line| line.starts_with("cargo ") || line.contains("| cargo "))
 }
 
 fn run_command(command: &str) -> Result<(), Failed> {
+    if command.contains(" lint keys") {
+        return check_lint(command);
+    }
     if !command.contains("--example collect_invoice") {
         return output(command).map(drop);
     }
     let json = if command.contains(" -- ") { " --json" } else { " -- --json" };
     let printed = output(&format!("{command}{json}"))?;
     check_figures(&printed, command.contains("--without-key"))
+}
+
+/// The README pipes in a key with personal data and a clock.
+fn check_lint(command: &str) -> Result<(), Failed> {
+    let (code, printed) = shell(command)?;
+    let holds = code == Some(1) && printed.contains(": R004: ") && printed.contains(": R002: ");
+    if holds { Ok(()) } else { Err(Failed::Wrong(format!("`{command}` did not find R004 and R002"))) }
 }
 
 /// The example's own verdict is its exit code; these are the figures that the README quotes.
@@ -55,8 +65,8 @@ mod tests {
 
     #[test]
     fn takes_commands_from_shell_blocks_only() {
-        let text = "a\n```sh\ncargo run --example x   # once\nls\n```\n```rust\ncargo nothing\n```\n```sh\ncargo xtask test\n```\n";
-        assert_eq!(commands(text).collect::<Vec<_>>(), ["cargo run --example x", "cargo xtask test"]);
+        let text = "a\n```sh\ncargo run --example x   # once\nls\n```\n```rust\ncargo nothing\n```\n```sh\necho a | cargo b\n```\n";
+        assert_eq!(commands(text).collect::<Vec<_>>(), ["cargo run --example x", "echo a | cargo b"]);
     }
 
     #[test]

@@ -1,0 +1,7 @@
+//! The `ratchet` program, started as people start it.
+
+mod explain;
+mod fields;
+mod hostile;
+mod keys;
+mod support;
