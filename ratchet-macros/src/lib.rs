@@ -41,7 +41,8 @@ use proc_macro::TokenStream;
 /// Parameters of type `Context` and `State<T>` are injected; the others are the input. With exactly one of them, its
 /// value is the payload (a struct with `#[derive(Input)]`) and the placeholders of the key name its fields. With two or
 /// more, the payload is an object by parameter name, the placeholders begin with the name of a parameter, and
-/// `enqueue`, `request`, `key` and `test_context` take the parameters one by one.
+/// `enqueue`, `request`, `key` and `test_context` take the parameters one by one. These parameters are marked like the
+/// fields of an input: `#[key]`, `#[pii]`, `#[volatile]` (see `derive(Input)`).
 ///
 /// # Arguments
 ///
@@ -50,10 +51,12 @@ use proc_macro::TokenStream;
 /// | `name` | the name under which it is on record; required |
 /// | `version` | the version of its code and input; required |
 /// | `key` | the key template, such as `"invoice:<invoice_id>:collect:v1"`; required |
-/// | `destination` | `none` (the default), or a constant of type `Contract` |
-/// | `on_unknown` | `park` (the default), `may_duplicate` or `may_lose` |
+/// | `destination` | a constant of type `Contract`, or `none`; left out, nothing is claimed, and what is unknown is parked |
+/// | `on_unknown` | `park` (the default), `may_duplicate` or `may_lose`; required where a declared destination does not recognise a repeated request |
 /// | `retry` | `standard` (the default), `aggressive`, `relaxed`, or a constant of type `RetryPolicy` |
-/// | `timeout`, `retention` | `"30s"`, `"90d"` (`ms`, `s`, `m`, `h`, `d`), or a constant of type `Duration` |
+/// | `timeout` | how long one attempt may run: `"30s"` (`ms`, `s`, `m`, `h`, `d`), or a constant of type `Duration`; `"60s"` if left out |
+/// | `retention` | how long a settled record is kept, such as `"90d"`, which is the default |
+/// | `replay_within` | how long after its end a record may be replayed; as long as it is kept if left out |
 /// | `priority` | an `i16`; higher is more urgent |
 /// | `new_identity` | why the key template may differ from the one on record |
 /// | `allow` | `allow(R002 = "slot is the scheduled time, stored on the booking")`: overrules a finding, with the reason |
@@ -63,7 +66,13 @@ use proc_macro::TokenStream;
 ///
 /// A key that defeats deduplication does not compile: a counter of attempts (R001), a clock (R002), a random value
 /// (R003), personal data (R004), a credential (R005), nothing that tells records apart (R006), a template outside the
-/// grammar (R007), a type without a stable text form (R008). All that is wrong is reported at once.
+/// grammar (R007), a type without a stable text form (R008). Nor does an operation whose destination may forget the key
+/// before the last retry (R009), whose record is purged too early (R010), that does not say what to do about unknown
+/// outcomes (R011), that sends a fresh value as a key (R012), or that has the name and version of another one in the crate
+/// (R014). Personal data in a parameter that is not marked `#[pii]` is a warning (R013). All that is wrong is reported at
+/// once, except what the compiler evaluates, which comes one by one.
+///
+/// `docs/findings.md` has a section for each, with a wrong and a right example; `ratchet explain R002` prints it.
 #[proc_macro_attribute]
 pub fn operation(args: TokenStream, item: TokenStream) -> TokenStream {
     errors::guarded(&item.into(), |item| operation::expand(args.into(), item)).into()
@@ -74,12 +83,32 @@ pub fn operation(args: TokenStream, item: TokenStream) -> TokenStream {
 /// ```text
 /// #[derive(Serialize, Deserialize, Input)]
 /// struct CollectInvoice {
-///     #[key] // optional: says so here if the type cannot be part of a key
+///     #[key]
 ///     invoice_id: String,
 ///     amount: u64,
+///     #[pii]
+///     billing_address: String,
+///     #[volatile]
+///     requested_at: u64,
 /// }
 /// ```
 ///
+/// # Marks of fields
+///
+/// - `#[key]`: the field is part of the key. If its type cannot be, it is said at that type; and every operation that takes
+///   this input has to name the field in its template.
+/// - `#[pii]`: personal data, acknowledged. Whatever Ratchet itself shows has `[redacted]` in its place, at every level of
+///   nested inputs, and `input.redacted()` gives the same for your own logs. What your `Debug` prints is not changed.
+/// - `#[volatile]`: may differ between two submissions of one action, such as a trace id: it is no part of the fingerprint,
+///   and what is executed is the input that was submitted first. Adding or removing the mark needs a new version.
+///
+/// Fields go by the names that serde writes (`rename`, `rename_all`). Nested inputs are found by their type, also in
+/// `Option`, `Vec` and `Box`; not behind a type alias of those.
+///
+/// # Findings
+///
+/// A field that is named like personal data and not marked is a warning (R013), silenced by `#[pii]` or, where the name
+/// misleads, by `#[ratchet(allow(R013 = "reason"))]`.
 /// A field that is named like a credential is an error (R005), since inputs are stored and shown to operators. Where
 /// the name misleads: `#[ratchet(allow(R005 = "reason"))]` on the field. `#[ratchet(crate = path)]` on the struct names
 /// the `ratchet` crate if it is not at `::ratchet`.

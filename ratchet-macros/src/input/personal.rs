@@ -36,7 +36,7 @@ pub(crate) fn warning(
         _ => "personal data",
     });
     let message = format!(
-        "`{}` in the {kind} `{name}` is {category}, and inputs are stored with the record and shown to operators",
+        "R013: `{}` in the {kind} `{name}` is {category}, and inputs are stored with the record and shown to operators",
         found.word
     );
     let help = format!(
@@ -47,8 +47,8 @@ pub(crate) fn warning(
     quote_spanned! {span=>
         const _: () = {
             #[deprecated(note = #note)]
-            const R013: () = ();
-            R013
+            const PERSONAL_DATA: () = ();
+            PERSONAL_DATA
         };
     }
 }
