@@ -73,7 +73,9 @@ fn by_type(template: &Template, handler: &Handler, allow: &mut Allowances, repor
         let Some(input) = handler.inputs().find(|input| input.name().as_deref() == Some(name)) else {
             continue;
         };
-        let Some(NameFinding { code, word, why, help, .. }) = judge_type(&written(&input.ty)) else { continue };
+        let Some(NameFinding { code, word, why, help, .. }) = judge_type(&written(&input.ty)) else {
+            continue;
+        };
         // Whether such a type has a text form at all is then for the trait to say.
         if code != Code::R008 && allow.take(code).is_some() {
             continue;

@@ -1,4 +1,4 @@
-//! The signature of the function. Its body is never read.
+//! The signature of the function. Its body stays tokens.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};
@@ -12,7 +12,7 @@ use crate::names::unraw;
 /// The most parameters beside the injected ones.
 const MOST_INPUTS: usize = 8;
 
-/// What is generated from: everything about the function but its body.
+/// What is generated from.
 pub(crate) struct Handler {
     pub(crate) vis: Visibility,
     pub(crate) ident: Ident,
@@ -20,6 +20,10 @@ pub(crate) struct Handler {
     /// `None` if the function has none, or one that cannot be named.
     pub(crate) output: Option<Type>,
     pub(crate) deprecated: Option<Attribute>,
+    /// The name of the parameter that is the context.
+    pub(crate) context: Option<Ident>,
+    /// What follows on the signature.
+    pub(crate) body: TokenStream,
 }
 
 /// One parameter, in the order of the signature.
@@ -43,8 +47,8 @@ impl Handler {
             let attrs = input.call(Attribute::parse_outer)?;
             let vis: Visibility = input.parse()?;
             let signature = signature(input)?;
-            input.parse::<TokenStream>()?;
-            Ok((attrs, vis, signature))
+            let body: TokenStream = input.parse()?;
+            Ok((attrs, vis, signature, body))
         };
         match parse.parse2(item) {
             Err(error) => {
@@ -52,12 +56,18 @@ impl Handler {
                 None
             }
             // The compiler has reported it: it reads an item before it hands it to an attribute.
-            Ok((_, _, None)) => None,
-            Ok((attrs, vis, Some(signature))) => Self::check(attrs, vis, &signature, errors),
+            Ok((_, _, None, _)) => None,
+            Ok((attrs, vis, Some(signature), body)) => Self::check(attrs, vis, &signature, body, errors),
         }
     }
 
-    fn check(attrs: Vec<Attribute>, vis: Visibility, sig: &Signature, errors: &mut Errors) -> Option<Self> {
+    fn check(
+        attrs: Vec<Attribute>,
+        vis: Visibility,
+        sig: &Signature,
+        body: TokenStream,
+        errors: &mut Errors,
+    ) -> Option<Self> {
         let usable = check::qualifiers(sig, errors);
         // All of them are judged before one that is wrong ends it.
         let parameters: Vec<Option<Parameter>> =
@@ -69,6 +79,8 @@ impl Handler {
             parameters: parameters?,
             output: check::output(sig, errors),
             deprecated: attrs.into_iter().find(|attr| attr.path().is_ident("deprecated")),
+            context: sig.inputs.iter().find_map(context),
+            body,
         };
         let counted = handler.check_count(sig, errors);
         (usable && counted).then_some(handler)
@@ -174,6 +186,16 @@ fn classify(parameter: &FnArg, generic: bool, errors: &mut Errors) -> Option<Par
         check::input_type(ty, errors)?;
     }
     Some(Parameter::Input(Input { ident: binding(&parameter.pat), ty: ty.clone() }))
+}
+
+/// The name of the parameter, if it is the context.
+fn context(parameter: &FnArg) -> Option<Ident> {
+    match parameter {
+        FnArg::Typed(parameter) if matches!(injected(&parameter.ty), Some(Injected::Context)) => {
+            binding(&parameter.pat)
+        }
+        _ => None,
+    }
 }
 
 enum Injected {

@@ -1,0 +1,117 @@
+//! What a variable stands for: the nearest `let` before it. Whatever is less certain is unclear, and nothing is said.
+
+use std::ops::Range;
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+use super::tokens::{Scope, Token};
+
+pub(super) enum Binding<'a> {
+    /// The value that it was given.
+    Value(&'a Scope<'a>, Range<usize>),
+    /// A pattern takes something apart, or another function begins.
+    Unclear,
+}
+
+/// What `name` means before the token at `before`; `None` if nothing in the body binds it.
+pub(super) fn binding<'a>(mut scope: &'a Scope<'a>, mut before: usize, name: &str) -> Option<Binding<'a>> {
+    loop {
+        if let Some(found) = (0..before).rev().find_map(|at| bound_at(scope, at, before, name)) {
+            return Some(found);
+        }
+        let (outer, at) = scope.outer()?;
+        if is_function(outer, at) || outer.is_arrow(at + 1) {
+            return Some(Binding::Unclear);
+        }
+        (scope, before) = (outer, at);
+    }
+}
+
+fn bound_at<'a>(scope: &'a Scope<'a>, at: usize, before: usize, name: &str) -> Option<Binding<'a>> {
+    let unclear = |pattern| mentions(scope, pattern, name).then_some(Binding::Unclear);
+    match scope.token(at)? {
+        Token::Word(_, word) if word == "let" => bound_by_let(scope, at, before, name),
+        Token::Word(_, word) if word == "for" => {
+            let end = (at..scope.len()).find(|end| scope.word(*end) == Some("in"))?;
+            unclear(at + 1..end)
+        }
+        Token::Word(_, word) if word == name && is_assigned(scope, at) => {
+            let end = scope.find(at + 2..before, &[';'])?;
+            Some(Binding::Value(scope, at + 2..end))
+        }
+        // The parameters of a closure.
+        Token::Mark('|', _) => {
+            let end = scope.find(at + 1..scope.len(), &['|', ';']).filter(|end| scope.is_mark(*end, '|'))?;
+            unclear(at + 1..end).filter(|_| !scope.is_mark_back(at, 1, '|'))
+        }
+        // The pattern of a `match`.
+        Token::Mark('=', _) if scope.is_arrow(at) => {
+            let ends = |at: &usize| scope.is_mark(*at, ',') || scope.has_group(*at, Delimiter::Brace);
+            let start = (0..at).rev().find(ends).map_or(0, |end| end + 1);
+            unclear(start..at)
+        }
+        _ => None,
+    }
+}
+
+fn bound_by_let<'a>(scope: &'a Scope<'a>, at: usize, before: usize, name: &str) -> Option<Binding<'a>> {
+    let end = (at + 1..scope.len()).find(|end| scope.is_assign(*end) || scope.is_mark(*end, ';'))?;
+    if !mentions(scope, at + 1..end, name) {
+        return None;
+    }
+    let mutable = scope.word(at + 1) == Some("mut");
+    let variable = at + 1 + usize::from(mutable);
+    let whole = scope.word(variable) == Some(name) && (variable + 1 == end || scope.is_colon(variable + 1));
+    // `if let`, `while let`, and the later ones of a chain.
+    let conditional =
+        matches!(scope.word_back(at, 1), Some("if" | "while")) || scope.is_mark_back(at, 1, '&');
+    if !whole || conditional || scope.is_mark(end, ';') || before <= end {
+        return Some(Binding::Unclear);
+    }
+    // Within its own value, a name has the meaning that it had before.
+    let semicolon = scope.find(end + 1..before, &[';'])?;
+    if mutable && (semicolon..before).any(|at| assigns(scope, at, name)) {
+        return Some(Binding::Unclear);
+    }
+    Some(Binding::Value(scope, end + 1..semicolon))
+}
+
+/// Whether `name = …` begins here.
+fn is_assigned(scope: &Scope<'_>, at: usize) -> bool {
+    let begins = at == 0
+        || scope.is_mark_back(at, 1, ';')
+        || at.checked_sub(1).is_some_and(|block| scope.has_group(block, Delimiter::Brace));
+    begins && scope.is_assign(at + 1)
+}
+
+/// Whether a block in between may have changed the variable.
+fn assigns(scope: &Scope<'_>, at: usize, name: &str) -> bool {
+    let block = scope.inside(at).filter(|block| block.delimiter() == Delimiter::Brace);
+    block.is_some_and(|block| {
+        (0..block.len())
+            .any(|at| block.word(at) == Some(name) && is_assigned(&block, at) || assigns(&block, at, name))
+    })
+}
+
+/// Whether the braces are the body of a function within the body.
+fn is_function(scope: &Scope<'_>, at: usize) -> bool {
+    let ends = |at: &usize| scope.is_mark(*at, ';') || scope.has_group(*at, Delimiter::Brace);
+    let start = (0..at).rev().find(ends).map_or(0, |end| end + 1);
+    scope.has_group(at, Delimiter::Brace) && (start..at).any(|at| scope.word(at) == Some("fn"))
+}
+
+fn mentions(scope: &Scope<'_>, mut range: Range<usize>, name: &str) -> bool {
+    range.any(|at| match scope.token(at) {
+        Some(Token::Word(_, word)) => word == name,
+        Some(Token::Group(group)) => holds(group.stream(), name),
+        _ => false,
+    })
+}
+
+fn holds(stream: TokenStream, name: &str) -> bool {
+    stream.into_iter().any(|tree| match tree {
+        TokenTree::Ident(ident) => ident == name,
+        TokenTree::Group(group) => holds(group.stream(), name),
+        _ => false,
+    })
+}

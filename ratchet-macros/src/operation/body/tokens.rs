@@ -1,0 +1,170 @@
+//! The tokens of one pair of brackets, with those around them.
+
+use std::ops::Range;
+
+use proc_macro2::{Delimiter, Group, Ident, Literal, Spacing, TokenStream, TokenTree};
+
+/// Brackets within brackets that are looked into; nobody writes as many.
+const DEEPEST: usize = 64;
+
+pub(super) enum Token {
+    /// An identifier, and its text without `r#`.
+    Word(Ident, String),
+    /// One character, and whether the next one belongs to it.
+    Mark(char, Spacing),
+    Text(Literal),
+    Group(Group),
+}
+
+/// The tokens between two brackets. A token that is asked for outside of them is none.
+pub(super) struct Scope<'a> {
+    tokens: Vec<Token>,
+    delimiter: Delimiter,
+    /// What stands around the brackets, and where they stand in it.
+    outer: Option<(&'a Scope<'a>, usize)>,
+    depth: usize,
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn whole(stream: TokenStream) -> Self {
+        Self { tokens: read(stream), delimiter: Delimiter::None, outer: None, depth: 0 }
+    }
+
+    /// What is between the brackets that stand at `at`.
+    pub(super) fn inside(&'a self, at: usize) -> Option<Self> {
+        let group = self.group(at).filter(|_| self.depth < DEEPEST)?;
+        Some(Self {
+            tokens: read(group.stream()),
+            delimiter: group.delimiter(),
+            outer: Some((self, at)),
+            depth: self.depth + 1,
+        })
+    }
+
+    pub(super) fn outer(&self) -> Option<(&'a Self, usize)> {
+        self.outer
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.tokens.len()
+    }
+
+    pub(super) fn delimiter(&self) -> Delimiter {
+        self.delimiter
+    }
+
+    pub(super) fn token(&self, at: usize) -> Option<&Token> {
+        self.tokens.get(at)
+    }
+
+    /// The token `by` places before.
+    pub(super) fn back(&self, at: usize, by: usize) -> Option<&Token> {
+        at.checked_sub(by).and_then(|at| self.token(at))
+    }
+
+    pub(super) fn word(&self, at: usize) -> Option<&str> {
+        word(self.token(at))
+    }
+
+    pub(super) fn word_back(&self, at: usize, by: usize) -> Option<&str> {
+        word(self.back(at, by))
+    }
+
+    pub(super) fn group(&self, at: usize) -> Option<&Group> {
+        match self.token(at)? {
+            Token::Group(group) => Some(group),
+            _ => None,
+        }
+    }
+
+    pub(super) fn has_group(&self, at: usize, delimiter: Delimiter) -> bool {
+        self.group(at).is_some_and(|group| group.delimiter() == delimiter)
+    }
+
+    pub(super) fn is_mark(&self, at: usize, char: char) -> bool {
+        is_mark(self.token(at), char)
+    }
+
+    pub(super) fn is_mark_back(&self, at: usize, by: usize, char: char) -> bool {
+        is_mark(self.back(at, by), char)
+    }
+
+    /// `::`.
+    pub(super) fn is_path(&self, at: usize) -> bool {
+        self.is_mark(at, ':') && self.is_mark(at + 1, ':')
+    }
+
+    /// Whether the name at `at` is the last one of a longer path.
+    pub(super) fn ends_path(&self, at: usize) -> bool {
+        at.checked_sub(2).is_some_and(|colons| self.is_path(colons))
+    }
+
+    /// The colon of `name: value`.
+    pub(super) fn is_colon(&self, at: usize) -> bool {
+        self.is_mark(at, ':') && !self.is_mark(at + 1, ':') && !self.is_mark_back(at, 1, ':')
+    }
+
+    /// The `=` of `name = value`.
+    pub(super) fn is_assign(&self, at: usize) -> bool {
+        let joined = |token: Option<&Token>| matches!(token, Some(Token::Mark(_, Spacing::Joint)));
+        matches!(self.token(at), Some(Token::Mark('=', Spacing::Alone))) && !joined(self.back(at, 1))
+    }
+
+    /// `=>`.
+    pub(super) fn is_arrow(&self, at: usize) -> bool {
+        self.is_mark(at, '=') && self.is_mark(at + 1, '>')
+    }
+
+    /// The first of the marks within the range.
+    pub(super) fn find(&self, mut range: Range<usize>, marks: &[char]) -> Option<usize> {
+        range.find(|at| matches!(self.token(*at), Some(Token::Mark(char, _)) if marks.contains(char)))
+    }
+
+    /// The pieces of the range between commas and semicolons.
+    pub(super) fn pieces(&self, range: Range<usize>) -> Vec<Range<usize>> {
+        let mut pieces = Vec::new();
+        let mut start = range.start;
+        while let Some(end) = self.find(start..range.end, &[',', ';']) {
+            pieces.push(start..end);
+            start = end + 1;
+        }
+        pieces.push(start..range.end);
+        pieces
+    }
+
+    /// Whether the brackets are those of a macro; its name, if so.
+    pub(super) fn macro_name(&self) -> Option<&str> {
+        let (outer, at) = self.outer?;
+        outer.is_mark_back(at, 1, '!').then(|| outer.word_back(at, 2))?
+    }
+}
+
+fn read(stream: TokenStream) -> Vec<Token> {
+    let token = |tree| match tree {
+        TokenTree::Ident(ident) => {
+            let text = ident.to_string();
+            let text = text.strip_prefix("r#").map(str::to_owned).unwrap_or(text);
+            Token::Word(ident, text)
+        }
+        TokenTree::Punct(punct) => Token::Mark(punct.as_char(), punct.spacing()),
+        TokenTree::Literal(literal) => Token::Text(literal),
+        TokenTree::Group(group) => Token::Group(group),
+    };
+    stream.into_iter().map(token).collect()
+}
+
+fn word(token: Option<&Token>) -> Option<&str> {
+    match token? {
+        Token::Word(_, text) => Some(text),
+        _ => None,
+    }
+}
+
+fn is_mark(token: Option<&Token>, char: char) -> bool {
+    matches!(token, Some(Token::Mark(mark, _)) if *mark == char)
+}
+
+/// Whether a name is that of a type, a variant or a constant.
+pub(super) fn is_upper(name: &str) -> bool {
+    name.starts_with(|char: char| char.is_uppercase())
+}
