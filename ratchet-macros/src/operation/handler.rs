@@ -5,7 +5,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
 use syn::{Attribute, Error, FnArg, GenericArgument, Pat, PathArguments, Signature, Type, Visibility};
 
-use super::check;
+use super::{body, check};
 use crate::errors::{Errors, with_help};
 use crate::names::unraw;
 
@@ -23,7 +23,7 @@ pub(crate) struct Handler {
     /// The name of the parameter that is the context.
     pub(crate) context: Option<Ident>,
     /// What follows on the signature.
-    pub(crate) body: TokenStream,
+    pub(super) body: Vec<body::Token>,
 }
 
 /// One parameter, in the order of the signature.
@@ -47,7 +47,7 @@ impl Handler {
             let attrs = input.call(Attribute::parse_outer)?;
             let vis: Visibility = input.parse()?;
             let signature = signature(input)?;
-            let body: TokenStream = input.parse()?;
+            let body = input.step(|cursor| Ok(body::read(*cursor)))?;
             Ok((attrs, vis, signature, body))
         };
         match parse.parse2(item) {
@@ -65,7 +65,7 @@ impl Handler {
         attrs: Vec<Attribute>,
         vis: Visibility,
         sig: &Signature,
-        body: TokenStream,
+        body: Vec<body::Token>,
         errors: &mut Errors,
     ) -> Option<Self> {
         let usable = check::qualifiers(sig, errors);

@@ -37,7 +37,7 @@ async fn sound(ctx: Context, ratchet: State<Ratchet>, input: Charge) -> Result<u
     let fresh = Uuid::new_v5(&format!("{}{fresh}", ctx.key()).replace(&fresh, ""));
     let request = Http::default().header("X-Trace-Id", trace).header("X-Attempt", ctx.attempt());
     let request = request.header("Idempotency-Key", ctx.key()).header("Idempotency-Key", fresh.len());
-    allowed::enqueue(&ratchet, Charge { invoice_id: input.invoice_id }).await?;
+    let _known = allowed::enqueue(&ratchet, Charge { invoice_id: input.invoice_id }).await?;
     Ok(request.0.len())
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::Delimiter;
 
 use super::tokens::{Scope, Token};
 
@@ -101,17 +101,13 @@ fn is_function(scope: &Scope<'_>, at: usize) -> bool {
 }
 
 fn mentions(scope: &Scope<'_>, mut range: Range<usize>, name: &str) -> bool {
-    range.any(|at| match scope.token(at) {
-        Some(Token::Word(_, word)) => word == name,
-        Some(Token::Group(group)) => holds(group.stream(), name),
-        _ => false,
-    })
+    range.any(|at| scope.token(at).is_some_and(|token| holds(token, name)))
 }
 
-fn holds(stream: TokenStream, name: &str) -> bool {
-    stream.into_iter().any(|tree| match tree {
-        TokenTree::Ident(ident) => ident == name,
-        TokenTree::Group(group) => holds(group.stream(), name),
+fn holds(token: &Token, name: &str) -> bool {
+    match token {
+        Token::Word(_, word) => word == name,
+        Token::Group(_, tokens) => tokens.iter().any(|token| holds(token, name)),
         _ => false,
-    })
+    }
 }

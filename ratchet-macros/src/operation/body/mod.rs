@@ -22,7 +22,8 @@ use syn::spanned::Spanned;
 
 use self::search::{Hit, Search};
 use self::sinks::Sink;
-use self::tokens::{Scope, Token};
+use self::tokens::Scope;
+pub(super) use self::tokens::{Token, read};
 use super::Handler;
 use crate::errors::{Errors, with_help};
 use crate::key::Allowances;
@@ -32,7 +33,7 @@ use crate::names::unraw;
 pub(super) fn inspect(handler: &Handler, allow: &mut Allowances, errors: &mut Errors) -> TokenStream {
     let context = handler.context.as_ref().map(unraw);
     let mut inspection = Inspection { context: context.as_deref(), findings: Vec::new() };
-    inspection.walk(&Scope::whole(handler.body.clone()));
+    inspection.walk(&Scope::whole(&handler.body));
     if inspection.findings.is_empty() || allow.take(Code::R012).is_some() {
         return TokenStream::new();
     }
@@ -62,7 +63,7 @@ impl Inspection<'_> {
                         self.judge(scope, value, Sink::Key);
                     }
                 }
-                Some(Token::Group(_)) => {
+                Some(Token::Group(..)) => {
                     let Some(inner) = scope.inside(at) else { continue };
                     let found = sinks::call(scope, at, &inner)
                         .is_some_and(|(sink, args)| self.judge(&inner, args, sink));

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use proc_macro2::{Delimiter, TokenStream};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 
 use super::bindings::{Binding, binding};
 use super::sources::{self, Source};
@@ -65,7 +65,7 @@ impl<'s> Search<'s> {
     /// Judges what begins at `at`, and gives the place of its last token.
     fn token(&self, scope: &Scope<'_>, at: usize, reach: Reach, hits: &mut Vec<Hit>) -> usize {
         match scope.token(at) {
-            Some(Token::Group(_)) if reach == Reach::Whole || is_part_of_value(scope, at) => {
+            Some(Token::Group(..)) if reach == Reach::Whole || is_part_of_value(scope, at) => {
                 if let Some(inner) = scope.inside(at) {
                     self.expression(&inner, 0..inner.len(), reach, hits);
                 }
@@ -76,14 +76,14 @@ impl<'s> Search<'s> {
                     return end;
                 }
                 if is_variable(scope, at) {
-                    hits.extend(self.held(scope, at, name, &ident));
+                    hits.extend(self.held(scope, at, name, ident));
                 }
             }
             Some(Token::Text(text)) if scope.macro_name().is_some() => {
                 for name in captured(&text.to_string()) {
                     let named = |at: usize| scope.word(at) == Some(name) && scope.is_assign(at + 1);
                     if !(0..scope.len()).any(named) {
-                        hits.extend(self.held(scope, at, name, &text));
+                        hits.extend(self.held(scope, at, name, text));
                     }
                 }
             }
@@ -163,14 +163,14 @@ fn is_plain(scope: &Scope<'_>, range: &Range<usize>) -> bool {
 
 /// Whether what is in the brackets at `at` is in the value: they only group, or build a text, a struct or a list.
 fn is_part_of_value(scope: &Scope<'_>, at: usize) -> bool {
-    let Some(delimiter) = scope.group(at).map(proc_macro2::Group::delimiter) else { return false };
+    let Some(Token::Group(delimiter, _)) = scope.token(at) else { return false };
     if scope.is_mark_back(at, 1, '!') {
         return matches!(scope.word_back(at, 2), Some("concat" | "format" | "format_args" | "vec"));
     }
-    match (delimiter, scope.back(at, 1)) {
+    match (*delimiter, scope.back(at, 1)) {
         (Delimiter::None, _) => true,
         (Delimiter::Brace, Some(Token::Word(_, name))) => is_upper(name),
-        (Delimiter::Brace, _) | (_, Some(Token::Mark('>' | '?', _) | Token::Group(_) | Token::Text(_))) => {
+        (Delimiter::Brace, _) | (_, Some(Token::Mark('>' | '?', _) | Token::Group(..) | Token::Text(_))) => {
             false
         }
         (Delimiter::Parenthesis, Some(Token::Word(_, name))) => {
@@ -183,17 +183,14 @@ fn is_part_of_value(scope: &Scope<'_>, at: usize) -> bool {
     }
 }
 
-/// The first and the last token, which is all that a place consists of.
+/// The first and the last name, which is all that a place consists of.
 fn from_to(scope: &Scope<'_>, start: usize, end: usize) -> TokenStream {
-    let mut tokens = TokenStream::new();
-    for at in [start, end] {
-        match scope.token(at) {
-            Some(Token::Word(ident, _)) => ident.to_tokens(&mut tokens),
-            Some(Token::Group(group)) => group.to_tokens(&mut tokens),
-            _ => {}
-        }
-    }
-    tokens
+    let name = |at| match scope.token(at) {
+        Some(Token::Word(ident, _)) => Some(ident),
+        _ => None,
+    };
+    let (first, last) = (name(start), name(end));
+    quote!(#first #last)
 }
 
 /// The variables that a format string names.

@@ -72,7 +72,7 @@ const CLOCK_PATHS: [(&str, &[&str]); 9] = [
 const DRAWS: [&str; 7] =
     ["gen", "gen_range", "next_u32", "next_u64", "random", "random_bool", "random_range"];
 
-/// The source that begins at `at`, and the place of its last token.
+/// The source that begins at `at`, and the place of its last name.
 pub(super) fn path(scope: &Scope<'_>, at: usize) -> Option<(Source, usize)> {
     let name = scope.word(at)?;
     if let Some(found) = associated(scope, at, name) {
@@ -81,13 +81,11 @@ pub(super) fn path(scope: &Scope<'_>, at: usize) -> Option<(Source, usize)> {
     let imported = !scope.ends_path(at) && !scope.is_mark_back(at, 1, '.');
     let is_call = scope.has_group(at + 1, Delimiter::Parenthesis) || scope.is_path(at + 1);
     match name {
-        "nanoid" if scope.is_mark(at + 1, '!') => Some((source("nanoid!".to_owned(), RANDOM), at + 2)),
+        "nanoid" if scope.is_mark(at + 1, '!') => Some((source("nanoid!".to_owned(), RANDOM), at)),
         "OsRng" => Some((source(name.to_owned(), RANDOM), at)),
-        "random" | "thread_rng" if imported && is_call => {
-            Some((source(name.to_owned(), RANDOM), called(scope, at)))
-        }
+        "random" | "thread_rng" if imported && is_call => Some((source(name.to_owned(), RANDOM), at)),
         "UNIX_EPOCH" if scope.is_mark(at + 1, '.') && scope.word(at + 2) == Some("elapsed") => {
-            Some((source("UNIX_EPOCH.elapsed".to_owned(), CLOCK), called(scope, at + 2)))
+            Some((source("UNIX_EPOCH.elapsed".to_owned(), CLOCK), at + 2))
         }
         _ => None,
     }
@@ -106,7 +104,7 @@ fn associated(scope: &Scope<'_>, at: usize, owner: &str) -> Option<(Source, usiz
     } else {
         return None;
     };
-    Some((source(format!("{owner}::{function}"), why), called(scope, at + 3)))
+    Some((source(format!("{owner}::{function}"), why), at + 3))
 }
 
 /// What differs between attempts of what the variable at `at` gives, if it is the context of the attempt.
@@ -117,14 +115,14 @@ pub(super) fn of_context(scope: &Scope<'_>, at: usize) -> Option<(Source, usize)
         "token" => FENCE,
         _ => return None,
     };
-    Some((source(format!("{}.{method}", scope.word(at)?), why), called(scope, at + 2)))
+    Some((source(format!("{}.{method}", scope.word(at)?), why), at + 2))
 }
 
 /// A value that the variable at `at` draws, if it is a generator of random values.
 pub(super) fn of_generator(scope: &Scope<'_>, at: usize) -> Option<(Source, usize)> {
     let name = scope.word(at).filter(|name| *name == "rng")?;
     let method = method(scope, at).filter(|method| DRAWS.contains(method))?;
-    Some((source(format!("{name}.{method}"), RANDOM), called(scope, at + 2)))
+    Some((source(format!("{name}.{method}"), RANDOM), at + 2))
 }
 
 /// The method that is called on the variable.
@@ -134,9 +132,4 @@ fn method<'a>(scope: &'a Scope<'_>, at: usize) -> Option<&'a str> {
 
 fn source(text: String, why: &'static str) -> Source {
     Source { text, why }
-}
-
-/// The place of the parentheses after a name, or of the name if there are none.
-fn called(scope: &Scope<'_>, name: usize) -> usize {
-    if scope.has_group(name + 1, Delimiter::Parenthesis) { name + 1 } else { name }
 }

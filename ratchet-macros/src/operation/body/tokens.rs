@@ -1,44 +1,78 @@
-//! The tokens of one pair of brackets, with those around them.
+//! The tokens of a body, as a tree that is read once.
 
 use std::ops::Range;
 
-use proc_macro2::{Delimiter, Group, Ident, Literal, Spacing, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, Literal, Spacing, TokenTree};
+use syn::buffer::Cursor;
 
 /// Brackets within brackets that are looked into; nobody writes as many.
 const DEEPEST: usize = 64;
 
-pub(super) enum Token {
+pub(crate) enum Token {
     /// An identifier, and its text without `r#`.
     Word(Ident, String),
     /// One character, and whether the next one belongs to it.
     Mark(char, Spacing),
     Text(Literal),
-    Group(Group),
+    Group(Delimiter, Vec<Token>),
+}
+
+/// Everything that is left, and where that ends.
+pub(crate) fn read(cursor: Cursor<'_>) -> (Vec<Token>, Cursor<'_>) {
+    read_at(cursor, 0)
+}
+
+fn read_at(mut cursor: Cursor<'_>, depth: usize) -> (Vec<Token>, Cursor<'_>) {
+    let mut tokens = Vec::new();
+    loop {
+        if let Some((inside, delimiter, _, rest)) = cursor.any_group() {
+            let inside = if depth < DEEPEST { read_at(inside, depth + 1).0 } else { Vec::new() };
+            tokens.push(Token::Group(delimiter, inside));
+            cursor = rest;
+        } else if let Some((tree, rest)) = cursor.token_tree() {
+            tokens.extend(token(tree));
+            cursor = rest;
+        } else {
+            return (tokens, cursor);
+        }
+    }
+}
+
+fn token(tree: TokenTree) -> Option<Token> {
+    Some(match tree {
+        TokenTree::Ident(ident) => {
+            let text = ident.to_string();
+            let text = text.strip_prefix("r#").map(str::to_owned).unwrap_or(text);
+            Token::Word(ident, text)
+        }
+        TokenTree::Punct(punct) => Token::Mark(punct.as_char(), punct.spacing()),
+        TokenTree::Literal(literal) => Token::Text(literal),
+        // They have been taken before.
+        TokenTree::Group(_) => return None,
+    })
 }
 
 /// The tokens between two brackets. A token that is asked for outside of them is none.
 pub(super) struct Scope<'a> {
-    tokens: Vec<Token>,
+    tokens: &'a [Token],
     delimiter: Delimiter,
     /// What stands around the brackets, and where they stand in it.
     outer: Option<(&'a Scope<'a>, usize)>,
-    depth: usize,
 }
 
 impl<'a> Scope<'a> {
-    pub(super) fn whole(stream: TokenStream) -> Self {
-        Self { tokens: read(stream), delimiter: Delimiter::None, outer: None, depth: 0 }
+    pub(super) fn whole(tokens: &'a [Token]) -> Self {
+        Self { tokens, delimiter: Delimiter::None, outer: None }
     }
 
     /// What is between the brackets that stand at `at`.
     pub(super) fn inside(&'a self, at: usize) -> Option<Self> {
-        let group = self.group(at).filter(|_| self.depth < DEEPEST)?;
-        Some(Self {
-            tokens: read(group.stream()),
-            delimiter: group.delimiter(),
-            outer: Some((self, at)),
-            depth: self.depth + 1,
-        })
+        match self.token(at)? {
+            Token::Group(delimiter, tokens) => {
+                Some(Self { tokens, delimiter: *delimiter, outer: Some((self, at)) })
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn outer(&self) -> Option<(&'a Self, usize)> {
@@ -70,15 +104,8 @@ impl<'a> Scope<'a> {
         word(self.back(at, by))
     }
 
-    pub(super) fn group(&self, at: usize) -> Option<&Group> {
-        match self.token(at)? {
-            Token::Group(group) => Some(group),
-            _ => None,
-        }
-    }
-
     pub(super) fn has_group(&self, at: usize, delimiter: Delimiter) -> bool {
-        self.group(at).is_some_and(|group| group.delimiter() == delimiter)
+        matches!(self.token(at), Some(Token::Group(of, _)) if *of == delimiter)
     }
 
     pub(super) fn is_mark(&self, at: usize, char: char) -> bool {
@@ -137,20 +164,6 @@ impl<'a> Scope<'a> {
         let (outer, at) = self.outer?;
         outer.is_mark_back(at, 1, '!').then(|| outer.word_back(at, 2))?
     }
-}
-
-fn read(stream: TokenStream) -> Vec<Token> {
-    let token = |tree| match tree {
-        TokenTree::Ident(ident) => {
-            let text = ident.to_string();
-            let text = text.strip_prefix("r#").map(str::to_owned).unwrap_or(text);
-            Token::Word(ident, text)
-        }
-        TokenTree::Punct(punct) => Token::Mark(punct.as_char(), punct.spacing()),
-        TokenTree::Literal(literal) => Token::Text(literal),
-        TokenTree::Group(group) => Token::Group(group),
-    };
-    stream.into_iter().map(token).collect()
 }
 
 fn word(token: Option<&Token>) -> Option<&str> {

@@ -33,6 +33,18 @@ async fn in_a_text(ctx: Context, input: Charge) -> Result<(), Failure> {
     Ok(())
 }
 
-compile_error!("the warnings stand above");
+mod strict {
+    #![forbid(nonstandard_style, unused_must_use, non_snake_case)]
 
-fn main() {}
+    #[ratchet::operation(name = "c", version = "1", key = "c:<a>:<b>:v1")]
+    async fn in_a_strict_module(a: u64, b: u64) -> Result<(), ratchet::Failure> {
+        let fresh = super::Uuid::new_v4();
+        super::idempotency_key(("Idempotency-Key", fresh));
+        Ok(())
+    }
+}
+
+fn main() {
+    // Without an error there would be no text to compare.
+    let () = "the warnings stand above";
+}
