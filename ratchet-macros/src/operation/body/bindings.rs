@@ -16,7 +16,7 @@ pub(super) enum Binding<'a> {
 /// What `name` means before the token at `before`; `None` if nothing in the body binds it.
 pub(super) fn binding<'a>(mut scope: &'a Scope<'a>, mut before: usize, name: &str) -> Option<Binding<'a>> {
     loop {
-        if let Some(found) = (0..before).rev().find_map(|at| bound_at(scope, at, before, name)) {
+        if let Some(found) = scope.binders(before).find_map(|at| bound_at(scope, at, before, name)) {
             return Some(found);
         }
         let (outer, at) = scope.outer()?;
@@ -35,7 +35,7 @@ fn bound_at<'a>(scope: &'a Scope<'a>, at: usize, before: usize, name: &str) -> O
             let end = (at..scope.len()).find(|end| scope.word(*end) == Some("in"))?;
             unclear(at + 1..end)
         }
-        Token::Word(_, word) if word == name && is_assigned(scope, at) => {
+        Token::Word(_, word) if word == name && scope.begins_assign(at) => {
             let end = scope.find(at + 2..before, &[';'])?;
             Some(Binding::Value(scope, at + 2..end))
         }
@@ -76,20 +76,12 @@ fn bound_by_let<'a>(scope: &'a Scope<'a>, at: usize, before: usize, name: &str) 
     Some(Binding::Value(scope, end + 1..semicolon))
 }
 
-/// Whether `name = …` begins here.
-fn is_assigned(scope: &Scope<'_>, at: usize) -> bool {
-    let begins = at == 0
-        || scope.is_mark_back(at, 1, ';')
-        || at.checked_sub(1).is_some_and(|block| scope.has_group(block, Delimiter::Brace));
-    begins && scope.is_assign(at + 1)
-}
-
 /// Whether a block in between may have changed the variable.
 fn assigns(scope: &Scope<'_>, at: usize, name: &str) -> bool {
     let block = scope.inside(at).filter(|block| block.delimiter() == Delimiter::Brace);
     block.is_some_and(|block| {
         (0..block.len())
-            .any(|at| block.word(at) == Some(name) && is_assigned(&block, at) || assigns(&block, at, name))
+            .any(|at| block.word(at) == Some(name) && block.begins_assign(at) || assigns(&block, at, name))
     })
 }
 

@@ -41,6 +41,7 @@ pub(super) fn inspect(handler: &Handler, allow: &mut Allowances, errors: &mut Er
     for (sink, hit) in &inspection.findings {
         let text = text(*sink, hit, context.as_deref());
         if hit.variable.is_some() {
+            let text = format!("{text}; if it is right here: `allow({} = \"why\")`", Code::R012);
             warnings.extend(warning(hit.tokens.span(), &text));
         } else {
             errors.on(&hit.tokens, format!("{}: {text}", Code::R012));

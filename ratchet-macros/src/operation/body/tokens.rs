@@ -1,5 +1,6 @@
 //! The tokens of a body, as a tree that is read once.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use proc_macro2::{Delimiter, Ident, Literal, Spacing, TokenTree};
@@ -58,25 +59,54 @@ pub(super) struct Scope<'a> {
     delimiter: Delimiter,
     /// What stands around the brackets, and where they stand in it.
     outer: Option<(&'a Scope<'a>, usize)>,
+    /// Where a name may get a meaning; sought once, since most scopes are never asked.
+    binders: OnceCell<Vec<usize>>,
 }
 
 impl<'a> Scope<'a> {
     pub(super) fn whole(tokens: &'a [Token]) -> Self {
-        Self { tokens, delimiter: Delimiter::None, outer: None }
+        Self { tokens, delimiter: Delimiter::None, outer: None, binders: OnceCell::new() }
     }
 
     /// What is between the brackets that stand at `at`.
     pub(super) fn inside(&'a self, at: usize) -> Option<Self> {
         match self.token(at)? {
-            Token::Group(delimiter, tokens) => {
-                Some(Self { tokens, delimiter: *delimiter, outer: Some((self, at)) })
-            }
+            Token::Group(delimiter, tokens) => Some(Self {
+                tokens,
+                delimiter: *delimiter,
+                outer: Some((self, at)),
+                binders: OnceCell::new(),
+            }),
             _ => None,
         }
     }
 
     pub(super) fn outer(&self) -> Option<(&'a Self, usize)> {
         self.outer
+    }
+
+    /// The places before `before` where a name may get a meaning, the nearest first.
+    pub(super) fn binders(&self, before: usize) -> impl Iterator<Item = usize> {
+        let all = || (0..self.len()).filter(|at| self.is_binder(*at)).collect();
+        self.binders.get_or_init(all).iter().rev().copied().filter(move |at| *at < before)
+    }
+
+    fn is_binder(&self, at: usize) -> bool {
+        match self.token(at) {
+            Some(Token::Word(_, word)) => matches!(word.as_str(), "let" | "for") || self.begins_assign(at),
+            Some(Token::Mark('|', _)) => true,
+            Some(Token::Mark('=', _)) => self.is_arrow(at),
+            _ => false,
+        }
+    }
+
+    /// Whether a statement `name = …` begins here.
+    pub(super) fn begins_assign(&self, at: usize) -> bool {
+        let begins = match at.checked_sub(1) {
+            None => true,
+            Some(before) => self.is_mark(before, ';') || self.has_group(before, Delimiter::Brace),
+        };
+        begins && self.is_assign(at + 1)
     }
 
     pub(super) fn len(&self) -> usize {

@@ -1,5 +1,5 @@
-//! R012 as a warning: the fresh value comes through a variable. It shows in spite of any `allow` of the compiler's lints.
-#![allow(deprecated, unused)]
+//! R012 as a warning: the fresh value comes through a variable.
+#![allow(unused)]
 
 use ratchet::{Context, Failure, Input};
 use serde::{Deserialize, Serialize};
