@@ -170,16 +170,13 @@ fn is_part_of_value(scope: &Scope<'_>, at: usize) -> bool {
     match (*delimiter, scope.back(at, 1)) {
         (Delimiter::None, _) => true,
         (Delimiter::Brace, Some(Token::Word(_, name))) => is_upper(name),
-        (Delimiter::Brace, _) | (_, Some(Token::Mark('>' | '?', _) | Token::Group(..) | Token::Text(_))) => {
-            false
-        }
         (Delimiter::Parenthesis, Some(Token::Word(_, name))) => {
-            is_upper(name)
-                || at.checked_sub(1).is_some_and(|name| scope.ends_path(name))
-                    && matches!(name.as_str(), "from" | "from_str" | "new" | "try_from")
+            let is_made = matches!(name.as_str(), "from" | "from_str" | "new" | "try_from");
+            is_upper(name) || is_made && scope.is_mark_back(at, 2, ':')
         }
-        (_, Some(Token::Word(..))) => false,
-        (_, Some(Token::Mark(..)) | None) => true,
+        // After anything but these they are a block, an index, or the arguments of a call.
+        (Delimiter::Brace, _) | (_, Some(Token::Mark('>' | '?', _))) => false,
+        (_, before) => matches!(before, None | Some(Token::Mark(..))),
     }
 }
 
