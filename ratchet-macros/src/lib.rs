@@ -64,6 +64,9 @@ use proc_macro::TokenStream;
 /// A key that defeats deduplication does not compile: a counter of attempts (R001), a clock (R002), a random value
 /// (R003), personal data (R004), a credential (R005), nothing that tells records apart (R006), a template outside the
 /// grammar (R007), a type without a stable text form (R008). All that is wrong is reported at once.
+///
+/// The body is searched for what would defeat the key there: a random value, a clock or the attempt that is sent as an
+/// idempotency key or enqueued (R012). It is an error if it is made in place, and a warning if it comes through a `let`.
 #[proc_macro_attribute]
 pub fn operation(args: TokenStream, item: TokenStream) -> TokenStream {
     errors::guarded(&item.into(), |item| operation::expand(args.into(), item)).into()

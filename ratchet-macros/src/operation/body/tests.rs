@@ -238,3 +238,20 @@ fn a_chain_of_bindings_ends() {
     let deep = format!("http.idempotency_key({}Uuid::new_v4(){});", "(".repeat(500), ")".repeat(500));
     silent(&deep);
 }
+
+#[test]
+fn a_permission_counts_for_the_body_and_is_missed_by_none() {
+    let codes = |key: &str, body: &str| {
+        let allow = "allow(R012 = \"the destination wants it so\")";
+        let args = format!("name = \"a\", version = \"1\", key = \"{key}\", {allow}");
+        let item = format!("async fn charge(ctx: Context, input: Charge) {{ {body} }}");
+        let expanded =
+            crate::operation::expand(args.parse().expect("tokens"), &item.parse().expect("tokens"));
+        let text = expanded.to_string();
+        ["R001: ", "R012: ", "R015: "].map(|code| text.contains(code))
+    };
+    let fresh = "http.idempotency_key(Uuid::new_v4());";
+    assert_eq!(codes("a:<id>:v1", fresh), [false, false, false]);
+    assert_eq!(codes("a:<attempt>:v1", fresh), [true, false, false]);
+    assert_eq!(codes("a:<id>:v1", ""), [false, false, true]);
+}
