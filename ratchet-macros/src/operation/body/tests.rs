@@ -50,7 +50,7 @@ fn every_place_that_takes_an_identity() {
         r#"http.post(url).header(b"PayPal-Request-Id", VALUE);"#,
         "http.post(url).header(r#\"Idempotency-Token\"#, VALUE);",
         r#"http.post(url).header(HeaderName::from_static("idempotency-key"), VALUE);"#,
-        r#"http.post(url).header(headers::IDEMPOTENCY_KEY, VALUE);"#,
+        "http.post(url).header(headers::IDEMPOTENCY_KEY, VALUE);",
         r#"request.headers_mut().insert("Idempotency-Key", VALUE.parse()?);"#,
         r#"request.insert_header(("Idempotency-Key", VALUE));"#,
         r#"let headers = [("Accept", "json"), ("Idempotency-Key", VALUE)];"#,
