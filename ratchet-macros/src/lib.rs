@@ -68,9 +68,12 @@ use proc_macro::TokenStream;
 /// (R003), personal data (R004), a credential (R005), nothing that tells records apart (R006), a template outside the
 /// grammar (R007), a type without a stable text form (R008). Nor does an operation whose destination may forget the key
 /// before the last retry (R009), whose record is purged too early (R010), that does not say what to do about unknown
-/// outcomes (R011), that sends a fresh value as a key (R012), or that has the name and version of another one in the crate
+/// outcomes (R011), or that has the name and version of another one in the crate
 /// (R014). Personal data in a parameter that is not marked `#[pii]` is a warning (R013). All that is wrong is reported at
 /// once, except what the compiler evaluates, which comes one by one.
+///
+/// The body is searched for what would defeat the key there: a random value, a clock or the attempt that is sent as an
+/// idempotency key or enqueued (R012). It is an error if it is made in place, and a warning if it comes through a `let`.
 ///
 /// `docs/findings.md` has a section for each, with a wrong and a right example; `ratchet explain R002` prints it.
 #[proc_macro_attribute]

@@ -11,8 +11,8 @@ use crate::errors::{Errors, list, with_help};
 use crate::operation::reason;
 
 /// The findings that are judgements on names and values, which can be wrong.
-const ALLOWABLE: [Code; 7] =
-    [Code::R001, Code::R002, Code::R003, Code::R004, Code::R005, Code::R006, Code::R013];
+const ALLOWABLE: [Code; 8] =
+    [Code::R001, Code::R002, Code::R003, Code::R004, Code::R005, Code::R006, Code::R012, Code::R013];
 
 /// What is allowed, and whether there was something to allow.
 #[derive(Clone, Default)]

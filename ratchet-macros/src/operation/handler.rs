@@ -1,4 +1,4 @@
-//! The signature of the function. Its body is never read.
+//! The signature of the function. Its body stays tokens.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};
@@ -8,7 +8,7 @@ use syn::{
     Visibility,
 };
 
-use super::check;
+use super::{body, check};
 use crate::errors::{Errors, with_help};
 use crate::input::Marks;
 use crate::names::unraw;
@@ -16,7 +16,7 @@ use crate::names::unraw;
 /// The most parameters beside the injected ones.
 const MOST_INPUTS: usize = 8;
 
-/// What is generated from: everything about the function but its body.
+/// What is generated from.
 pub(crate) struct Handler {
     pub(crate) vis: Visibility,
     pub(crate) ident: Ident,
@@ -26,6 +26,10 @@ pub(crate) struct Handler {
     pub(crate) deprecated: Option<Attribute>,
     /// Parameters have attributes that only ratchet knows.
     marked: bool,
+    /// The name of the parameter that is the context.
+    pub(crate) context: Option<Ident>,
+    /// What follows on the signature.
+    pub(super) body: Vec<body::Token>,
 }
 
 /// One parameter, in the order of the signature.
@@ -50,8 +54,8 @@ impl Handler {
             let attrs = input.call(Attribute::parse_outer)?;
             let vis: Visibility = input.parse()?;
             let signature = signature(input)?;
-            input.parse::<TokenStream>()?;
-            Ok((attrs, vis, signature))
+            let body = input.step(|cursor| Ok(body::read(*cursor)))?;
+            Ok((attrs, vis, signature, body))
         };
         match parse.parse2(item) {
             Err(error) => {
@@ -59,12 +63,18 @@ impl Handler {
                 None
             }
             // The compiler has reported it: it reads an item before it hands it to an attribute.
-            Ok((_, _, None)) => None,
-            Ok((attrs, vis, Some(signature))) => Self::check(attrs, vis, &signature, errors),
+            Ok((_, _, None, _)) => None,
+            Ok((attrs, vis, Some(signature), body)) => Self::check(attrs, vis, &signature, body, errors),
         }
     }
 
-    fn check(attrs: Vec<Attribute>, vis: Visibility, sig: &Signature, errors: &mut Errors) -> Option<Self> {
+    fn check(
+        attrs: Vec<Attribute>,
+        vis: Visibility,
+        sig: &Signature,
+        body: Vec<body::Token>,
+        errors: &mut Errors,
+    ) -> Option<Self> {
         let usable = check::qualifiers(sig, errors);
         // All of them are judged before one that is wrong ends it.
         let parameters: Vec<Option<Parameter>> =
@@ -77,6 +87,8 @@ impl Handler {
             output: check::output(sig, errors),
             marked: sig.inputs.iter().any(is_marked),
             deprecated: attrs.into_iter().find(|attr| attr.path().is_ident("deprecated")),
+            context: sig.inputs.iter().find_map(context),
+            body,
         };
         let counted = handler.check_count(sig, errors);
         (usable && counted).then_some(handler)
@@ -203,6 +215,16 @@ fn classify(parameter: &FnArg, generic: bool, errors: &mut Errors) -> Option<Par
 fn is_marked(parameter: &FnArg) -> bool {
     let (FnArg::Typed(PatType { attrs, .. }) | FnArg::Receiver(Receiver { attrs, .. })) = parameter;
     attrs.iter().any(check::is_mark)
+}
+
+/// The name of the parameter, if it is the context.
+fn context(parameter: &FnArg) -> Option<Ident> {
+    match parameter {
+        FnArg::Typed(parameter) if matches!(injected(&parameter.ty), Some(Injected::Context)) => {
+            binding(&parameter.pat)
+        }
+        _ => None,
+    }
 }
 
 enum Injected {
