@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::Error;
 
@@ -36,6 +36,24 @@ impl Errors {
     /// One `compile_error!` for each.
     pub(crate) fn report(&self) -> TokenStream {
         self.0.iter().map(Error::to_compile_error).collect()
+    }
+}
+
+/// Makes the compiler warn.
+///
+/// On stable Rust a macro warns by using something deprecated, whose name is part of the message; in upper case no lint on
+/// names has to be silenced, which a user may have forbidden.
+pub(crate) fn warning(span: Span, constant: &str, text: &str) -> TokenStream {
+    let constant = Ident::new(constant, Span::call_site());
+    let mut usage = constant.clone();
+    // At the user's own tokens: of those of a macro the compiler says nothing.
+    usage.set_span(span);
+    quote! {
+        const _: () = {
+            #[deprecated(note = #text)]
+            const #constant: () = ();
+            #usage
+        };
     }
 }
 

@@ -1,8 +1,8 @@
 //! `#[derive(Input)]`: what is stored with a record.
 
 mod marks;
-mod personal;
 mod serde_name;
+mod stored;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
@@ -14,8 +14,8 @@ use crate::errors::{Errors, with_help};
 use crate::key::Allowances;
 use crate::names::{crate_path, generated, private, unraw, written};
 pub(crate) use marks::{MARKS, Marks, constant as marks_constant};
-pub(crate) use personal::{credential, warning};
 use serde_name::SerdeNames;
+pub(crate) use stored::{credential, personal};
 
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
     match syn::parse2::<DeriveInput>(item) {
@@ -112,7 +112,7 @@ impl Found {
             }
         } else if marks.pii.is_none() && allow.take(Code::R013).is_none() {
             let permission = "#[ratchet(allow(R013 = \"why\"))]";
-            self.warnings.push(warning(ident.span(), "field", &name, &found, permission));
+            self.warnings.push(personal(ident.span(), "field", &name, &found, permission));
         }
     }
 

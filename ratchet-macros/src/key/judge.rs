@@ -6,7 +6,7 @@ use syn::Type;
 use super::allow::Allowances;
 use super::{Report, placeholders};
 use crate::errors::with_help;
-use crate::input::{Marks, credential, warning};
+use crate::input::{Marks, credential, personal};
 use crate::names::written;
 use crate::operation::Handler;
 
@@ -42,7 +42,7 @@ fn stored(template: &Template, handler: &Handler, allow: &mut Allowances, report
                 report.error(ident.span(), &credential("parameter", &name, &found, "allow(R005 = \"why\")"));
             }
         } else if input.marks.pii.is_none() && allow.take(Code::R013).is_none() {
-            report.warnings.push(warning(ident.span(), "parameter", &name, &found, "allow(R013 = \"why\")"));
+            report.warnings.push(personal(ident.span(), "parameter", &name, &found, "allow(R013 = \"why\")"));
         }
     }
 }

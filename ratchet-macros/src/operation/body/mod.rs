@@ -15,8 +15,7 @@ mod tests;
 
 use std::ops::Range;
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use proc_macro2::TokenStream;
 use ratchet_key::Code;
 use syn::spanned::Spanned;
 
@@ -25,7 +24,7 @@ use self::sinks::Sink;
 use self::tokens::Scope;
 pub(super) use self::tokens::{Token, read};
 use super::Handler;
-use crate::errors::{Errors, with_help};
+use crate::errors::{Errors, warning, with_help};
 use crate::key::Allowances;
 use crate::names::unraw;
 
@@ -41,8 +40,8 @@ pub(super) fn inspect(handler: &Handler, allow: &mut Allowances, errors: &mut Er
     for (sink, hit) in &inspection.findings {
         let text = text(*sink, hit, context.as_deref());
         if hit.variable.is_some() {
-            let text = format!("{text}; if it is right here: `allow({} = \"why\")`", Code::R012);
-            warnings.extend(warning(hit.tokens.span(), &text));
+            let text = format!("{}: {text}; if it is right here: `allow({0} = \"why\")`", Code::R012);
+            warnings.extend(warning(hit.tokens.span(), "FRESH_VALUE", &text));
         } else {
             errors.on(&hit.tokens, format!("{}: {text}", Code::R012));
         }
@@ -107,19 +106,5 @@ fn text(sink: Sink, hit: &Hit, context: Option<&str>) -> String {
             );
             with_help(message, help)
         }
-    }
-}
-
-/// A warning of the compiler; the name of the constant is part of it.
-fn warning(span: Span, text: &str) -> TokenStream {
-    let code = Ident::new(Code::R012.as_str(), Span::call_site());
-    // At the user's own tokens: the compiler says nothing about those of a macro.
-    let usage = quote_spanned!(span=> R012);
-    quote! {
-        const _: () = {
-            #[deprecated(note = #text)]
-            const #code: () = ();
-            #usage
-        };
     }
 }

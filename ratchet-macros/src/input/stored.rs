@@ -1,10 +1,9 @@
 //! What is said of personal data and credentials in an input.
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote_spanned;
 use ratchet_key::NameFinding;
 
-use crate::errors::with_help;
+use crate::errors::{warning, with_help};
 
 /// R005: an error, since inputs are stored.
 pub(crate) fn credential(kind: &str, name: &str, found: &NameFinding, permission: &str) -> String {
@@ -20,10 +19,7 @@ pub(crate) fn credential(kind: &str, name: &str, found: &NameFinding, permission
 }
 
 /// R013: a warning.
-///
-/// On stable Rust a macro warns by using something deprecated. The name of that is part of the message, and in upper
-/// case no lint on names needs to be silenced.
-pub(crate) fn warning(
+pub(crate) fn personal(
     span: Span,
     kind: &str,
     name: &str,
@@ -43,12 +39,5 @@ pub(crate) fn warning(
         "mark the {kind} `#[pii]`, and it is shown as `[redacted]`; or pass the id of the record that holds it; if the \
          name misleads: `{permission}`"
     );
-    let note = with_help(message, help);
-    quote_spanned! {span=>
-        const _: () = {
-            #[deprecated(note = #note)]
-            const PERSONAL_DATA: () = ();
-            PERSONAL_DATA
-        };
-    }
+    warning(span, "PERSONAL_DATA", &with_help(message, help))
 }
