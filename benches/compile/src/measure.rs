@@ -1,7 +1,7 @@
 //! Runs the compiler and says what it took.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -94,7 +94,7 @@ impl Case {
     }
 
     /// What cargo passes on in the dev profile.
-    fn arguments(&self, command: &mut Command, ground: &Ground, path: &PathBuf) {
+    fn arguments(&self, command: &mut Command, ground: &Ground, path: &Path) {
         let folder = self.folder(ground);
         let emit = if self.work == Work::BuildCalled { "--emit=metadata,link" } else { "--emit=metadata" };
         command

@@ -110,9 +110,9 @@ fn artifacts(messages: &str) -> (BTreeMap<String, PathBuf>, Vec<String>) {
             }
         }
         let version = message["package_id"].as_str().and_then(|id| id.rsplit(['@', '#']).next());
-        if let Some(version) = version.filter(|_| name != "inputs") {
-            versions.push(format!("{name} {version}"));
-        }
+        let named = version.map(|version| format!("{name} {version}")).filter(|_| name != "inputs");
+        // A crate is built twice if macros use it too.
+        versions.extend(named.filter(|named| !versions.contains(named)));
     }
     (libraries, versions)
 }
