@@ -163,14 +163,18 @@ pub const fn require_apart(all: &[Handler], place: usize) {
     }
 }
 
-/// FNV-1a.
+/// In the manner of FNV-1a, over eight bytes at a time: each step of it is one of the compiler.
 const fn hash(text: &str) -> u64 {
-    let bytes = text.as_bytes();
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let mut rest = text.as_bytes();
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let mut at = 0;
-    while at < bytes.len() {
-        hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
-        at += 1;
+    while let Some((eight, others)) = rest.split_first_chunk::<8>() {
+        hash = (hash ^ u64::from_le_bytes(*eight)).wrapping_mul(PRIME).rotate_left(29);
+        rest = others;
+    }
+    while let Some((one, others)) = rest.split_first() {
+        hash = (hash ^ *one as u64).wrapping_mul(PRIME);
+        rest = others;
     }
     hash
 }

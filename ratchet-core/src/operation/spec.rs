@@ -36,8 +36,7 @@ impl Spec {
     /// tell records apart.
     ///
     /// # Panics
-    /// If no placeholder tells records apart (R006), the template leaves out a field that is marked `#[key]` (R007), or
-    /// name or version are outside their alphabets, which the macro checks before.
+    /// If no placeholder tells records apart (R006), or the template leaves out a field that is marked `#[key]` (R007).
     #[must_use]
     pub const fn of<O: Operation>(parts: &[bool]) -> Self {
         require_distinguishing(parts);
@@ -61,8 +60,8 @@ impl Spec {
     pub const fn plain<O: Operation>() -> Self {
         let [name, version, template] = O::TEXTS;
         Self {
-            name: OperationName::from_static(name),
-            version: Version::from_static(version),
+            name: OperationName::from_macro(name),
+            version: Version::from_macro(version),
             template,
             new_identity: None,
             contract: Contract::NONE,
