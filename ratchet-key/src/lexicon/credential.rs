@@ -6,33 +6,82 @@ use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
 /// Words that make a token a cursor, a count, a collectible or the number of an attempt.
 const HARMLESS_TOKENS: List = "\
-    next, prev, previous, page, cursor, continuation, prompt, completion, parser, lexer, nft, erc, crypto, \
-    input, output, sync, asset, website, widget, fencing, lease, attempt";
+    next, prev, previous, page, cursor, continuation, sync, prompt, completion, input, output, cached, total, max, \
+    parser, lexer, nft, erc, crypto, coin, swap, pair, pool, liquidity, collateral, reward, gas, stake, asset, website, \
+    widget, fencing, lease, attempt, css, design";
 
-/// Whose `pin` or `code` is a secret.
-const ACCOUNTS: List = "account, card, user, customer, member, login, security, sim, device";
+/// Whose `pin` is a secret.
+const ACCOUNTS: List = "account, card, user, customer, member, login, security, sim, device, transaction, atm";
+
+/// What a code opens or proves.
+const LOCKS: List = "\
+    recovery, backup, verification, otp, factor, mfa, login, magic, magic link, access, reset, activation, oauth, \
+    oauth authorization, device, door, gate, alarm, security, security access, unlock, lock, entry, sms, pairing, \
+    registration, email confirmation";
+
+/// Keys that are records, where the secret is a column.
+const KEYS: List = "api, api key, auth, auth token, access, access token, access key, authtoken token, license";
 
 pub(super) const TOPIC: Topic = Topic {
     code: Code::R005,
     category: Some(Category::Credential),
-    neutral_tails: "value, raw, str, string, hash, digest, plain, plaintext, header",
+    neutral_tails: "\
+        value, raw, str, string, hash, hashed, digest, sha, bcrypt, plain, plaintext, cleartext, header, encrypted, \
+        enc, cipher, ciphertext, crypted, iv, text, current, previous, old, new, live, test, sandbox, production, \
+        base, pem, signature",
     rules: &[
+        // Passwords.
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                password, passwd, passphrase, passcode, secret, client secret, secret key, api key, \
-                apikey, access key, private key, privatekey, signing key, encryption key, activation key, \
-                bearer, jwt, access token, refresh token, auth token, session token, id token, \
-                bearer token, session cookie, hmac token, cvv, cvc, otp, totp, otp seed, secret answer, \
-                mnemonic, seed phrase, recovery code, backup code, encrypted password, password salt, \
-                mot de passe, contrasena, senha, passwort, kennwort",
+                password, passwords, passwd, pwd, passphrase, passcode, password salt, password history, encrypted password, \
+                pass hash, passhash, passwordhash, userpassword, user pass, smtp pass, db pass, auth pass, pw hash, \
+                mot de passe, mdp, contrasena, contraseña, clave de acceso, senha, passwort, kennwort, wachtwoord, haslo, hasło",
         },
-        Rule { scope: Scope::Unless(HARMLESS_TOKENS), phrases: "token" },
-        Rule { scope: Scope::Unless("expired, nonexpired"), phrases: "credential, credentials" },
+        // Secrets and private keys.
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                secret, secrets, client secret, app secret, consumer secret, shared secret, webhook secret, signing secret, \
+                secret key, secretkey, secret access key, api key, api keys, apikey, api secret, apisecret, \
+                access key, auth key, authkey, authentication key, private key, privatekey, private keys, privkey, \
+                priv key, private pem, ssh private key, signing key, encryption key, encrypted key, decryption key, \
+                master key, activation key, hmac, hmac key, hmac secret, hmac token, session key, service account key, \
+                service account json, account key, sas key, storage key, license key, provisioning key, \
+                shared key, preshared key, psk, wifi key, app key, network key, keystore, keyfile, key file, \
+                connection string, private jwk, client assertion, secret token, secret answer, security answer, \
+                security answers, mnemonic, seed phrase, seedphrase, wallet seed, keypair, geheimnis, cle secrete, \
+                chave secreta, clave secreta",
+        },
+        // Bearer tokens, of which a few are written without the word.
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                bearer, jwt, access token, accesstoken, refresh token, refreshtoken, auth token, authtoken, session token, \
+                id token, bearer token, csrf token, session cookie, auth cookie, cookies, remember me token, \
+                device token, push token, fcm token, apns token, registration token, access tokens, refresh tokens, \
+                auth tokens, push tokens, device tokens, fcm tokens, magic link, sas url, presigned url, signed url",
+        },
+        Rule { scope: Scope::Unless(HARMLESS_TOKENS), phrases: "token, fs uniquifier, security stamp" },
+        // Proofs that are used once.
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                cvv, cvc, otp, otp seed, otp secret, totp, totp seed, totp secret, mfa seed, recovery code, recovery codes, \
+                backup code, backup codes, scratch codes, verification code, security code, one time code, reset code, \
+                login code, code verifier, pin hash, pin code hash, tan",
+        },
+        Rule { scope: Scope::Of(LOCKS), phrases: "code, codes" },
+        Rule { scope: Scope::Of(KEYS), phrases: "key" },
+        Rule { scope: Scope::Unless("expired, nonexpired, type"), phrases: "credential, credentials" },
+        // The id of device credentials is what the device shows.
+        Rule { scope: Scope::Of("credential"), phrases: "credentials id, key, config" },
+        // The key with which an agent or an integration signs in.
+        Rule { scope: Scope::Of("edge, integration, pagerduty, opsgenie"), phrases: "routing key, integration key" },
         // A payment has an authorization too; the secret one is a header.
         Rule { scope: Scope::Alone, phrases: "authorization, pin" },
-        Rule { scope: Scope::Of("header, headers, proxy"), phrases: "authorization" },
-        Rule { scope: Scope::OfPerson, phrases: "salt, tokens" },
+        Rule { scope: Scope::Of("header, headers, proxy"), phrases: "authorization, cookie" },
+        Rule { scope: Scope::OfPerson, phrases: "salt, tokens, pass, hash, uniquifier, security question" },
         Rule { scope: Scope::Of(ACCOUNTS), phrases: "pin, pin code" },
     ],
     why: "is a credential, and keys are copied into logs, error reports and the records of the destination, where \

@@ -16,11 +16,13 @@
 mod attempt;
 mod category;
 mod credential;
+mod entities;
 mod pii;
 mod random;
 mod rule;
 mod time;
 mod types;
+mod value;
 mod words;
 
 pub use category::Category;
@@ -28,6 +30,7 @@ pub use types::judge_type;
 
 use crate::finding::Code;
 use rule::{Name, Topic};
+use value::Value;
 
 /// The judgement on one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,9 +47,21 @@ pub struct NameFinding {
     pub help: &'static str,
 }
 
-/// The topics in the order in which they are asked: what must not leak first, then what defeats deduplication.
-const TOPICS: [&Topic; 6] =
-    [&credential::TOPIC, &pii::TOPIC, &attempt::TOPIC, &attempt::TOKENS, &random::TOPIC, &time::TOPIC];
+/// What makes every attempt another action.
+const DEDUPLICATION: [&Topic; 4] = [&attempt::TOPIC, &attempt::TOKENS, &random::TOPIC, &time::TOPIC];
+
+/// What must not leak, in the order in which it is asked.
+fn leaks() -> impl Iterator<Item = &'static Topic> {
+    std::iter::once(&credential::TOPIC).chain(pii::TOPICS)
+}
+
+#[cfg(test)]
+fn every_topic() -> impl Iterator<Item = &'static Topic> {
+    leaks().chain(RECORDS).chain([&pii::ACCOUNT_LINKS]).chain(DEDUPLICATION)
+}
+
+/// What is personal in a record only because of what the record is about.
+const RECORDS: [&Topic; 3] = [&pii::CLINICAL_CONTENT, &pii::CARE_DATES, &pii::EMPLOYMENT];
 
 /// Judges one name: the last name of a placeholder, or a field of a struct.
 ///
@@ -64,7 +79,9 @@ const TOPICS: [&Topic; 6] =
 #[must_use]
 pub fn judge_name(entity: Option<&str>, name: &str) -> Option<NameFinding> {
     let name = Name::new(entity, name);
-    TOPICS.iter().find_map(|topic| topic.judge(&name))
+    let leak = || leaks().find_map(|topic| topic.judge(&name));
+    let found = if name.is_about() { None } else { leak() };
+    found.or_else(|| DEDUPLICATION.iter().find_map(|topic| topic.judge(&name)))
 }
 
 /// Judges a field of an input: `R013` for personal data, `R005` for a credential.
@@ -80,10 +97,34 @@ pub fn judge_name(entity: Option<&str>, name: &str) -> Option<NameFinding> {
 /// assert_eq!(judge_field(Some("customer"), "email_verified", Some("bool")), None);
 /// ```
 #[must_use]
-pub fn judge_field(entity: Option<&str>, name: &str, _type_name: Option<&str>) -> Option<NameFinding> {
-    let mut found = judge_name(entity, name).filter(|found| matches!(found.code, Code::R004 | Code::R005))?;
-    if found.code == Code::R004 {
-        found.code = Code::R013;
+pub fn judge_field(entity: Option<&str>, name: &str, type_name: Option<&str>) -> Option<NameFinding> {
+    let name = Name::new(entity, name);
+    let value = type_name.map_or(Value::Open, Value::of);
+    if value == Value::Flag || name.is_about() {
+        return None;
     }
-    Some(found)
+    let links = (value == Value::Link).then(|| pii::ACCOUNT_LINKS.judge(&name)).flatten();
+    let found = links.or_else(|| {
+        leaks().chain(RECORDS).find_map(|topic| {
+            topic.judge(&name).filter(|found| found.category.is_none_or(|it| value.can_be(it, &found.word)))
+        })
+    });
+    found.map(in_input)
+}
+
+/// Says of a field what was said of a key.
+fn in_input(found: NameFinding) -> NameFinding {
+    let (code, why, help) = match found.code {
+        Code::R005 => (
+            Code::R005,
+            "is a credential, and inputs are stored with the record and shown to operators",
+            "store it elsewhere and pass its id",
+        ),
+        _ => (
+            Code::R013,
+            "is personal data, and inputs are stored with the record and shown to operators",
+            "pass the id of the record that holds it, or mark the field `#[pii]`, which redacts it",
+        ),
+    };
+    NameFinding { code, why, help, ..found }
 }

@@ -1,8 +1,9 @@
 //! The mechanism of the lexicons: names as phrases, rules, topics.
 
 use crate::finding::Code;
+use crate::lexicon::entities::{PERSONS, QUALIFIERS, TRANSPARENT};
+use crate::lexicon::words::{singular, words};
 use crate::lexicon::{Category, NameFinding};
-use crate::lexicon::words::words;
 
 /// Words or phrases (`* ` for any one word), separated by a comma and a space: a whole lexicon stays readable at a glance.
 pub(super) type List = &'static str;
@@ -35,6 +36,10 @@ pub(super) enum Scope {
     OfPerson,
     /// As the whole name of one of these entities, or right after one of these words.
     Of(List),
+    /// Like `Of`, unless one of these words stands before the phrase or in the entity.
+    OfBut(List, List),
+    /// Right after one of these words in the name itself.
+    After(List),
 }
 
 /// Phrases that fire within a scope.
@@ -57,7 +62,14 @@ pub(super) struct Topic {
 
 impl Name {
     pub(super) fn new(entity: Option<&str>, name: &str) -> Self {
-        Self { phrase: words(name).join(" "), entity: entity.map(words).unwrap_or_default().join(" ") }
+        // Tables are often named in the plural.
+        let entity: Vec<String> = entity.map(words).unwrap_or_default().into_iter().map(singular).collect();
+        Self { phrase: words(name).join(" "), entity: entity.join(" ") }
+    }
+
+    /// Whether the name says something about a thing instead of holding it: `has_password`, `min_age`.
+    pub(super) fn is_about(&self) -> bool {
+        self.phrase.split_once(' ').is_some_and(|(head, _)| contains(ABOUT, head))
     }
 
     /// Entity and name as one name, if all words of the name are `neutral`.
@@ -101,6 +113,10 @@ impl Topic {
 impl Rule {
     /// What fires on the name, of which `phrase` is what is left without neutral tails.
     fn fires<'a>(&self, name: &Name, phrase: &'a str) -> Option<&'a str> {
+        // Most rules do not even list the last word.
+        if !self.phrases.contains(phrase.rsplit(' ').next()?) && !self.phrases.contains("* ") {
+            return None;
+        }
         let fired = entries(self.phrases).filter_map(|entry| {
             let before = before(phrase, entry)?;
             let fired = phrase.get(before.len()..)?.trim_start();
@@ -114,14 +130,17 @@ impl Rule {
 impl Scope {
     /// Whether a phrase counts that ends the name, with `before` in front of it.
     fn allows(self, name: &Name, before: &str) -> bool {
-        // What the phrase is said of: the words before it, or the entity if it is the whole name.
-        let owner = if before.is_empty() { name.entity.as_str() } else { before };
         match self {
             Self::Anywhere => true,
             Self::Unless(silencers) => !entries(silencers).any(|word| name.holds(word)),
             Self::Alone => before.is_empty() && name.entity.is_empty(),
-            Self::OfPerson => is_one_of(owner, PERSONS),
-            Self::Of(owners) => is_one_of(owner, owners),
+            Self::OfPerson => is_said_of(name, before, PERSONS),
+            Self::Of(owners) => is_said_of(name, before, owners),
+            Self::OfBut(owners, silencers) => {
+                let mut beside = before.split(' ').chain(name.entity.split(' '));
+                is_said_of(name, before, owners) && !beside.any(|word| contains(silencers, word))
+            }
+            Self::After(words) => is_one_of(before, words),
         }
     }
 }
@@ -138,36 +157,48 @@ fn before<'a>(text: &'a str, phrase: &str) -> Option<&'a str> {
     if before.is_empty() { Some(before) } else { before.strip_suffix(' ') }
 }
 
-/// Whether the last telling word of an entity is listed: `app_user` and `UserProfile` are both a user.
-fn is_one_of(owner: &str, listed: List) -> bool {
-    owner
-        .split(' ')
-        .rev()
-        .find(|word| !contains(TRANSPARENT, word))
-        .is_some_and(|word| contains(listed, word))
+/// Whether a phrase with `before` in front of it is said of something listed: by those words or, if they leave it
+/// open, by the entity.
+fn is_said_of(name: &Name, before: &str, listed: List) -> bool {
+    let is_open = |word: &str| contains(QUALIFIERS, word) || contains(TRANSPARENT, word);
+    if is_one_of(before, listed) {
+        return true;
+    }
+    let owner = without_tails(before, is_open);
+    if !owner.is_empty() {
+        return owner != before && is_one_of(owner, listed);
+    }
+    let entity = name.entity.as_str();
+    is_one_of(entity, listed) || is_one_of(without_tails(entity, |word| contains(TRANSPARENT, word)), listed)
 }
 
-/// Words after an entity that leave it what it is.
-const TRANSPARENT: List = "\
-    profile, details, detail, info, data, record, row, dto, input, request, model, legal, new, old";
+fn without_tails(mut text: &str, is_tail: impl Fn(&str) -> bool) -> &str {
+    while let Some(last) = text.rsplit(' ').next().filter(|word| !word.is_empty() && is_tail(word)) {
+        text = text.get(..text.len() - last.len()).unwrap_or_default().trim_end();
+    }
+    text
+}
 
-/// Entities that are persons. Where a word means a company as often as a person, it is left out.
-const PERSONS: List = "\
-    applicant, attendee, author, beneficiary, borrower, buyer, candidate, cardholder, citizen, cliente, \
-    consignee, contact, customer, doctor, driver, employee, guarantor, guardian, guest, holder, inwoner, \
-    kunde, lead, member, nominee, osoba, owner, participant, passenger, patient, payee, payer, person, \
-    persona, pessoa, player, prospect, recipient, reporter, resident, seller, sender, signer, spouse, \
-    staff, student, subscriber, taxpayer, teacher, traveler, traveller, user, usuario, visitor";
+/// Whether a listed word or phrase ends the owner: `app_user` is a user, `user_group` is a group.
+fn is_one_of(owner: &str, listed: List) -> bool {
+    !owner.is_empty() && entries(listed).any(|entry| before(owner, entry).is_some())
+}
+
+/// Words at the start of a name that is a flag, a bound or a count.
+const ABOUT: List = "\
+    is, has, had, can, should, must, was, will, allow, allows, enable, enables, disable, require, requires, required, show, hide, \
+    send, use, uses, needs, need, skip, force, include, exclude, accepts, wants, publish, display if, unique, validate, \
+    supports, num, max, min, maximum, minimum, total, count, avg, average, exempt, ignore, notify, auto";
 
 #[cfg(test)]
 mod tests {
     use super::{Scope, entries};
-    use crate::lexicon::TOPICS;
+    use crate::lexicon::every_topic;
     use crate::lexicon::words::words;
 
     #[test]
     fn every_entry_is_written_as_names_are_split_and_only_once() {
-        for topic in TOPICS {
+        for topic in every_topic() {
             let mut unbound = Vec::new();
             for rule in topic.rules {
                 for phrase in entries(rule.phrases) {
@@ -184,8 +215,8 @@ mod tests {
 
     #[test]
     fn every_neutral_tail_is_one_word() {
-        for topic in TOPICS {
-            for tail in entries(topic.neutral_tails) {
+        for topic in every_topic() {
+            for tail in entries(topic.neutral_tails).filter(|tail| !tail.is_empty()) {
                 assert_eq!(words(tail), [tail]);
             }
         }

@@ -1,0 +1,87 @@
+//! What names belong to: persons, their addresses, and the things that are neither.
+
+use crate::lexicon::rule::List;
+
+/// Entities that are persons. Where a word means a company as often as a person, it is left out.
+pub(super) const PERSONS: List = "\
+    addressee, admin, administrator, advisor, adviser, alumnus, applicant, approver, assignee, attendee, attorney, \
+    author, baby, beneficiary, bidder, borrower, buyer, candidate, cardholder, caregiver, carer, chauffeur, citizen, \
+    claimant, client, clinician, coach, collaborator, commenter, consignee, consignor, consultant, contact, contractor, \
+    cosigner, courier, customer, debtor, defendant, dependant, dependent, doctor, donor, driver, editor, emp, employee, \
+    executor, family member, father, follower, freelancer, friend, gamer, guarantor, guardian, guest, hire, holder, \
+    husband, individual, inmate, instructor, insured, intern, interviewee, interviewer, invitee, inviter, kin, \
+    landlord, lawyer, lead, learner, lecturer, member, moderator, mother, newborn, nominee, nurse, occupant, offender, \
+    officer, operator user, organizer, owner, participant, passenger, patient, payee, payer, payor, people, person, \
+    personnel, pharmacist, physician, plaintiff, player, policyholder, practitioner, professor, prospect, pupil, \
+    purchaser, receiver, recipient, recruiter, referee, referrer, relative, remitter, reporter, resident, reviewer, \
+    rider, seller, sender, shareholder, shopper, signatory, signee, signer, speaker, spouse, staff, student, \
+    submitter, subscriber, supervisor, surgeon, taxpayer, teacher, therapist, trainee, trainer, traveler, traveller, \
+    trustee, tutor, ubo, user, usr, victim, visitor, volunteer, voter, wife, witness, worker, \
+    kunde, kunden, mitarbeiter, benutzer, nutzer, empfaenger, empfänger, ansprechpartner, schueler, schüler, \
+    cliente, usuario, empleado, persona, paciente, alumno, destinatario, pessoa, funcionario, colaborador, \
+    utilisateur, personne, salarie, salarié, destinataire, eleve, élève, utente, dipendente, paziente, studente, \
+    klant, gebruiker, medewerker, inwoner, klient, uzytkownik, pracownik, pacjent, osoba";
+
+/// Entities that are a person as often as a company or a program: only words for a person count there.
+pub(super) const PERSON_OR_NOT: List = "\
+    account, actor, agent, artist, creator, identity, partner, profile, provider, registration, signup, vendor, \
+    persons, member account";
+
+/// Persons who work for the one who keeps the record.
+pub(super) const WORKERS: List = "\
+    employee, emp, staff, worker, personnel, contractor, intern, trainee, hire, driver, officer, teacher, doctor, nurse, \
+    mitarbeiter, empleado, funcionario, medewerker, pracownik, dipendente, salarie";
+
+/// Postal addresses that are a person's unless said otherwise.
+pub(super) const ADDRESSES: List = "\
+    address, addresses, place, waypoint, shipping, billing, delivery, residence, adresse, anschrift, direccion, \
+    endereco, indirizzo, adres";
+
+/// Words that make an address, a name or a number that of an organisation, a place of business or a machine.
+pub(super) const THINGS: List = "\
+    organization, organisation, company, companies, business, corporate, firm, enterprise, tenant, merchant, supplier, \
+    vendor, manufacturer, brand, store, shop, warehouse, depot, hub, office, branch, facility, hospital, clinic, pharmacy, \
+    lab, school, university, institution, bank, agency, department, team, venue, restaurant, hotel, station, airport, \
+    port, stock, outlet, property, location, region, zone, area, site, website, portal, channel, inbox, mailbox, \
+    campaign, template, newsletter, support, helpdesk, noreply, from, product, server, boat, board, deck, via, domain, \
+    empresa, firma, filiale";
+
+/// Machines, whose network addresses are not those of a person.
+pub(super) const MACHINES: List = "\
+    server, host, node, vm, machine, container, cluster, instance, interface, subnet, network, gateway, router, dns, pool, \
+    replica, proxy, broker, sensor, peer, validator, allowlist, whitelist, denylist, blacklist, blocklist, dhcp, bind, \
+    listen, public, private, internal, external, target, allowed, blocked, workspace, worker";
+
+/// Invented persons, animals and goods, which have a gender, a race or an age too.
+pub(super) const INVENTED: List = "\
+    character, npc, hero, monster, creature, pet, animal, product, item, clothing, garment, voice, noun, boat, horse, \
+    facility, region, file, cache, session, account";
+
+/// Records of what was found about, done to or given to a patient.
+pub(super) const CLINICAL: List = "\
+    obs, observation, condition, diagnosis, diagnose, allergy, allergies, allergy intolerance, allergy reaction, \
+    drug order, test order, referral order, medication, medication order, medication request, medication statement, \
+    medication dispense, medication administration, prescription, immunization, vaccination, lab result, lab test, \
+    test result, vital, vital sign, procedure, symptom, clinical note, clinical impression, diagnostic report, \
+    care plan, problem list, patient problem, risk assessment, family history, medical history, medical record, \
+    health record, patient program, patient state, patient history, treatment, therapy, surgery, specimen, \
+    drug prescription, therapy plan detail, encounter diagnosis";
+
+/// Contacts of a patient with those who care for them.
+pub(super) const CARE: List = "\
+    encounter, visit, admission, hospitalization, inpatient record, episode of care, appointment, patient appointment, \
+    obs, observation, condition, diagnosis, allergy, drug order, test order, immunization, vaccination, procedure, \
+    prescription, medication, medication dispense, medication request, medication statement, lab result, \
+    lab test, vital, vital sign, patient program, patient state, clinical note, treatment, surgery, encounter diagnosis";
+
+/// Words after an entity that leave it what it is.
+pub(super) const TRANSPARENT: List = "\
+    profile, details, detail, info, information, data, record, row, dto, input, request, model, entity, legal, new, old, \
+    name, names, account, base, extra, attribute, table";
+
+/// Words before a phrase that leave open what it is said of.
+pub(super) const QUALIFIERS: List = "\
+    home, house, billing, shipping, delivery, mailing, permanent, current, present, previous, former, primary, \
+    secondary, main, alternate, alternative, alt, other, preferred, private, personal, work, emergency, local, new, old, \
+    residence, residential, registered, legal, last, native, own, birth, public, unconfirmed, additional, second, day, \
+    evening, temporary, temp, correspondence, original, encrypted, x, u, p, c";

@@ -1,0 +1,118 @@
+//! Names of persons, and what reaches them.
+
+use super::topic;
+use crate::lexicon::Category;
+use crate::lexicon::entities::{ADDRESSES, PERSON_OR_NOT, THINGS};
+use crate::lexicon::rule::{List, Rule, Scope, Topic};
+
+/// Forms in which the same datum is kept.
+const FORMS: List = "\
+    address, addr, number, num, no, nr, numero, nummer, value, raw, normalized, lower, lowercase, canonical, text, str, line, \
+    encrypted, enc, ciphertext, bidx, hash, hashed, digest, masked, plain, original, primary, secondary, formatted, \
+    latin, kana, local, international";
+
+/// Mail and telephone.
+const CONTACTS: List = "\
+    email, emails, e mail, emailaddress, useremail, phone, phones, telephone, phonenumber, msisdn, mobile number, \
+    mobile no, mobile phone, mobilephone, cell number, cell phone, cellphone, home phone, work phone, fax number, whatsapp, \
+    whatsapp number, contact number, contact no, contact mobile, phone work, phone home, phone cell, phone mobile, \
+    email work, email home, reply to email, correo, correo electronico, telefono, telefone, celular, movil, \
+    telefon, telefonnummer, handynummer, mobilnummer, courriel, adresse mail, telefoon, telefoonnummer, cellulare, \
+    numer telefonu, adres email, paypal email, telephone number, emailid, phone area code";
+
+/// Where a person lives or has things sent.
+const HOMES: List = "\
+    shipping address, billing address, delivery address, home address, current address, permanent address, \
+    present address, residential address, street address, street name, address line, addressline, mailing address, \
+    postal address, ship to address, bill to address, street number, house number, apartment number, \
+    hausnummer, strasse, straße, anschrift, direccion, endereco, indirizzo, logradouro, calle, domicilio, adres zamieszkania";
+
+/// Logins of programs at other programs.
+const PROGRAMS: List = "\
+    smtp, imap, pop, ftp, sftp, ssh, db, database, sql, mysql, postgres, proxy, http, registry, mqtt, ldap, \
+    redis, kafka, amqp, service, server, bot, repository, warehouse, host, gateway, connector";
+
+pub(in crate::lexicon) const TOPIC: Topic = topic(
+    Category::DirectPii,
+    FORMS,
+    &[
+        Rule { scope: Scope::Unless(THINGS), phrases: CONTACTS },
+        Rule { scope: Scope::Unless(THINGS), phrases: HOMES },
+        Rule { scope: Scope::OfPerson, phrases: CONTACTS },
+        Rule { scope: Scope::OfPerson, phrases: HOMES },
+        // Parts of a person's name.
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                first name, firstname, last name, lastname, given name, givenname, family name, familyname, middle name, \
+                middlename, maiden name, full name, fullname, surname, surnames, forename, nickname, patronymic, \
+                name first, name last, name middle, given names, family name prefix, family name suffix, \
+                mothers name, fathers name, mothers maiden name, cardholder name, card holder name, card holder, \
+                cardholder, name on card, account holder name, account holder, account owner name, holder name, \
+                contact name, contact person, person to be contacted, emergency contact, emergency contact name, \
+                next of kin, next of kin name, guarantor name, sender name, recipient name, receiver name, consignee, pax, \
+                billing name, shipping name, ship to name, bill to name, ship name, attention to, signed by name, \
+                author name, employee name, applicant name, person name, patient name, doctor name, owner name, \
+                nachname, vorname, familienname, geburtsname, nom de famille, prenom, prénom, apellido, apellidos, \
+                sobrenome, cognome, nazwisko, imie, imię, voornaam, achternaam, tussenvoegsel, nombre completo, \
+                nome completo, nome cognome, user full name, customer details, billing details, shipping details, \
+                contact details, personal details, guest details, payer details, passenger details",
+        },
+        // The file name is no given name.
+        Rule { scope: Scope::Unless(PROGRAMS), phrases: "username, user name, userid name, loginname, login name, screen name" },
+        // Numbers that a state or a hospital gives to a person.
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                ssn, social security, social security no, sin number, itin, nino, national insurance, national insurance no, \
+                national id, national identity, national identity no, nationalid, identity number, identity card number, \
+                id card number, idcard, id card no, id document number, personal identification number, \
+                passport, passport number, passport no, tax id, taxpayer id, tax number personal, \
+                driver license, drivers license, driver licence, drivers licence, driving license, driving licence, \
+                driver license number, drivers license number, license number, licence number, dl number, \
+                voter id, visa number, residence permit number, military id, cpf, rg number, curp, rfc personal, dni, nie, nif, \
+                rut, cedula, bsn, pesel, aadhaar, aadhar, codice fiscale, steuer id, steuernummer personal, \
+                personalausweisnummer, reisepassnummer, sozialversicherungsnummer, numero de securite sociale, \
+                medical record number, mrn, nhs number, health insurance number, insurance policy number, \
+                medicare number, patient identifier, pan number, pan card, uan number, provident fund account",
+        },
+        // Two readings, a card number and a tax number, both of a person.
+        Rule { scope: Scope::Alone, phrases: "pan" },
+        Rule { scope: Scope::Of("taxpayer"), phrases: "pan, pan no" },
+        Rule { scope: Scope::Of(PERSON_OR_NOT), phrases: "handle, display name, mobile, user" },
+        // A word for one of its parts says more of a person than of a thing.
+        Rule {
+            scope: Scope::OfPerson,
+            phrases: "\
+                name, names, fname, lname, mname, display name, displayname, legal name, preferred name, alias, aliases, initials, \
+                title and name, address, addresses, street, mobile, tel, cell, fax, login, handle, pan, signature, \
+                skype, skype id, personal email, company email, office email, business email, office phone, company phone, \
+                email id, work email, identifier value, nom, nombre, nome, naam, adresse, adres, rg, suffix name, \
+                family members, spouse, spouse name, children names, bio, biography, about me, website url personal",
+        },
+        Rule {
+            scope: Scope::OfBut(ADDRESSES, THINGS),
+            phrases: "\
+                name, street, line, address, address line, phone, company phone, recipient, contact, full address, alternative phone, apartment, \
+                house, unit, flat, floor, number, care of",
+        },
+        // Carbon copies and recipients of a message are addresses.
+        Rule {
+            scope: Scope::Of("email, mail, message, sms, outbound"),
+            phrases: "to, cc, bcc, recipient, recipients, sender, absender, from, reply to, to address, from address",
+        },
+        Rule { scope: Scope::Of("patient identifier, client identifier, person identifier, identity document"), phrases: "identifier, document key" },
+    ],
+);
+
+/// Links to an account that is known by its mail address, as in the Frappe framework.
+pub(in crate::lexicon) const ACCOUNT_LINKS: Topic = topic(
+    Category::DirectPii,
+    "id",
+    &[Rule {
+        scope: Scope::Anywhere,
+        phrases: "\
+            user, users, interviewer, approver, assigned to, assign to, allocated to, raised by, recruiter, \
+            responsible person, sender, email",
+    }],
+);

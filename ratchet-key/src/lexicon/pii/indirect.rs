@@ -1,0 +1,154 @@
+//! What is said of a person: where they are, their birth, body, pay, work, devices and accounts elsewhere.
+
+use super::topic;
+use crate::lexicon::Category;
+use crate::lexicon::entities::{ADDRESSES, INVENTED, MACHINES, PERSON_OR_NOT, THINGS, WORKERS};
+use crate::lexicon::rule::{List, Rule, Scope, Topic};
+
+/// Where other accounts of a person are.
+const PLATFORMS: List = "\
+    facebook, fb, google, github, gitlab, bitbucket, apple, steam, discord, twitter, linkedin, telegram, whatsapp, slack, \
+    instagram, tiktok, twitch, wechat, qq, weibo, kakao, naver, vk, reddit, spotify, microsoft, azure, xbox, psn, \
+    playstation, nintendo, epic, gamecenter, game center, facebook instant game, instant game, oauth, openid, oidc, saml, sso, \
+    ldap, keycloak, okta, orcid, skype, snapchat, pinterest, youtube, viber, dropbox, paypal, yahoo, clerk, supabase, \
+    firebase, huawei, garena, zalo, mastodon, bluesky, github com, google play";
+
+/// Where a person is: the parts of an address that do not reach the door.
+const WHEREABOUTS: List = "\
+    city, town, village, suburb, district, county, county district, city village, state, state province, province, \
+    region, country, country code, country iso, country name, state code, state name, province code, city name, zip, \
+    zip code, zipcode, postal code, postalcode, postcode, pincode, neighborhood, neighbourhood, building, landmark, \
+    municipality, prefecture, locality, sublocality, hometown, location, current location, last location, coordinates, coords, \
+    geo, geolocation, geopoint, point, parish, ciudad, cidade, ville, ort, stadt, wohnort, plz, postleitzahl, code postal, \
+    codigo postal, cep, cap, citta, città, miasto, kod pocztowy, woonplaats, land, pais, país, pays, bairro, estado, \
+    time zone, timezone";
+
+pub(in crate::lexicon) const TOPIC: Topic = topic(
+    Category::IndirectPii,
+    "value, raw, str, text, address, addr, url, uri, path, file, hash, number, no, num, nr, encrypted",
+    &[
+        // Networks and devices.
+        Rule {
+            scope: Scope::Unless(MACHINES),
+            phrases: "ip, ips, ipaddress, ipv, ip addr, remote addr, remoteaddr, remote ip, sign in ip, login ip, ip adresse",
+        },
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                client ip, user ip, customer ip, visitor ip, user agent, useragent, browser fingerprint, device fingerprint, \
+                browser info, advertising id, idfa, gaid, imei, imsi, iccid, device info, browser user agent, user location, \
+                client hostname",
+        },
+        Rule { scope: Scope::OfPerson, phrases: "ua, mac address, browser, device model, device name, last ip, ip" },
+        // Birth, and what it brings.
+        Rule {
+            scope: Scope::Unless(INVENTED),
+            phrases: "\
+                dob, date of birth, dateofbirth, birth date, birthdate, birthday, birth day, birth month, birth year, \
+                year of birth, birthtime, place of birth, birth place, birthplace, country of birth, city of birth, born on, born at, \
+                date of death, death date, geburtsdatum, geburtstag, geburtsort, date de naissance, date naissance, \
+                lieu de naissance, fecha de nacimiento, fecha nacimiento, data nascimento, data de nascimento, \
+                data di nascita, data nascita, geboortedatum, data urodzenia, gender, gender cv id, gender id, pronouns, \
+                sexual orientation, ethnicity, ethnicity id, ethnic group, race ethnicity, nationality, nationality id, \
+                citizenship, religion, religion id, caste, political affiliation, political party, marital status, \
+                maritalstatus, marital status id, marital status cv id, marital, civil status, mother tongue, native language, \
+                geschlecht, sexe, sexo, sesso, genero, plec, płeć, geslacht, staatsangehoerigkeit, nationalite, \
+                nacionalidad, nacionalidade, estado civil, familienstand, immigration status, veteran status, visa status, \
+                visa type, birthdate estimated value",
+        },
+        // Position on the map.
+        Rule {
+            scope: Scope::Unless(THINGS),
+            phrases: "latitude, longitude, lat, lng, lon, long lat, lat lng, latlng, gps, gps coordinates, gps position, gps location",
+        },
+        // Vehicles lead to their owners.
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                license plate, licence plate, plate number, plate no, number plate, reg plate, registration plate, \
+                vehicle registration, vehicle plate, vin, vin number, kennzeichen, matricula, immatriculation, targa",
+        },
+        // Pay.
+        Rule {
+            scope: Scope::Unless("range, publish, opening, template, structure, component, min, max, company"),
+            phrases: "\
+                salary, salaries, base salary, basic salary, current salary, expected salary, annual salary, \
+                monthly salary, wage, wages, hourly wage, ctc, net pay, gross pay, take home pay, base pay, pay rate, \
+                annual income, monthly income, household income, gehalt, lohn, einkommen, salario, sueldo, salaire, \
+                stipendio, nomina, wynagrodzenie, salaris",
+        },
+        // Accounts elsewhere.
+        Rule {
+            scope: Scope::After(PLATFORMS),
+            phrases: "id, uid, user id, userid, user uid, username, user name, handle, sub, subject, account id, openid, identifier, \
+                profile id, user, profile, login, nickname, member id, player id",
+        },
+        Rule { scope: Scope::Anywhere, phrases: "openid identifier, social link, social links, social profile, unionid, openid, chat id telegram" },
+        Rule {
+            scope: Scope::Of("identity, authentication, user authentication, external login, user identity, social account, linked account, federated identity, oauth account, user oauth, user login"),
+            phrases: "uid, provider uid, provider user id, provider account id, external uid, provider key, subject, extern uid, user name",
+        },
+        // Family.
+        Rule {
+            scope: Scope::Unless("entity, field, table, type"),
+            phrases: "reln, reln cv id, relationship cv id, relation to patient, relationship to patient, kinship, relationship to applicant, relationship to employee",
+        },
+        Rule {
+            scope: Scope::Of("relationship, family member, dependent, dependant, kin, emergency contact, guardian, nominee, guarantor, contact, relative, caregiver, beneficiary"),
+            phrases: "relationship, relation, relationship type, relation type",
+        },
+        // Pictures and bodies.
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                portrait, selfie, fingerprint template, face embedding, faceprint, voiceprint, retina scan, signature image, \
+                profile picture, profile photo, profile image, profile pic, headshot, passport photo, id photo",
+        },
+        Rule { scope: Scope::Of("proof, signature, proof of delivery, delivery"), phrases: "data, raw data, photo, signature" },
+        Rule {
+            scope: Scope::OfPerson,
+            phrases: "image, photo, avatar, picture, avatar url, avatar id url, gravatar, userpic, header image personal, foto",
+        },
+        Rule { scope: Scope::Of(PERSON_OR_NOT), phrases: "avatar, photo, gender, birthday, bio, location, city, headline" },
+        // Work and school.
+        Rule {
+            scope: Scope::OfPerson,
+            phrases: "\
+                age, sex, race, title, salutation, honorific, prefix, suffix, degree, position, designation, \
+                job title, jobtitle, occupation, profession, employer, employer name, company, company name, organization name, \
+                workplace, work experience, work history, \
+                experience, education, qualification, highest qualification, university, school, college, skills, resume, \
+                resume link, resume attachment, resume url, cv, cover letter, headline, department, income, language, languages, \
+                blood relation, family background, num children, number of children, household size, beruf, anrede, titel, hobbies, interests, \
+                leave balance, children, dependents, linkedin, linkedin url, twitter, twitter handle, facebook, instagram, github, \
+                website, homepage, personal website, social, prefered language, credit rating, risk rating, household",
+        },
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                job title, jobtitle, badge number, badge no, badge id, employee number, employee no, emp no, empno, \
+                personnel number, payroll number, personalnummer, student number, matriculation number, staff number, \
+                attendance device id, work permit, cover letter, resume attachment, resume, curriculum vitae, reason for leaving, \
+                exit reason, applicant rating, performance rating",
+        },
+        Rule {
+            scope: Scope::Of(WORKERS),
+            phrases: "\
+                grade, branch, employment type, employment status, employment category, manager, shift, \
+                department, division, job, salary mode, cost to company, role, status reason, notice period, notice number of days, \
+                leave policy, health insurance provider, payroll cost center",
+        },
+        // Whereabouts.
+        Rule { scope: Scope::OfPerson, phrases: WHEREABOUTS },
+        Rule { scope: Scope::OfBut(ADDRESSES, THINGS), phrases: WHEREABOUTS },
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                shipping city, billing city, shipping zip, billing zip, billing postal code, shipping postal code, \
+                shipping country, billing country, shipping state, billing state, billing postcode, shipping postcode, \
+                billing company, shipping company, billing region, shipping region, billing province, shipping province, \
+                ship city, ship country, ship zip, ship postal code, ip country, ip city, geo ip country",
+        },
+        Rule { scope: Scope::Of("interview feedback, interview, exit interview, appraisal, performance review, employee performance feedback"), phrases: "feedback, interview summary, reflections" },
+    ],
+);

@@ -1,0 +1,79 @@
+//! Records about a person: fields that are personal only because of what they belong to.
+//!
+//! Asked of inputs alone: in a key the start of a visit is a business date.
+
+use super::topic;
+use crate::lexicon::Category;
+use crate::lexicon::entities::{CARE, CLINICAL, WORKERS};
+use crate::lexicon::rule::{Rule, Scope, Topic};
+
+/// When someone came, left, or is to leave.
+pub(in crate::lexicon) const EMPLOYMENT: Topic = topic(
+    Category::IndirectPii,
+    "",
+    &[
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                joining date, date of joining, hire date, hired at, hired on, date hired, hiring date, employment start date, \
+                employment end date, relieving date, date of retirement, retirement date, resignation date, \
+                resignation letter date, termination date employee, last working day, last working date, probation end date, \
+                final confirmation date, eintrittsdatum, austrittsdatum, date embauche, fecha de ingreso, \
+                date of leaving, date of marriage, wedding date, anniversary date, first day of work",
+        },
+        Rule {
+            scope: Scope::Of(WORKERS),
+            phrases: "\
+                start date, end date, termination date, terminated at, confirmation date, contract end date, offer date, \
+                scheduled confirmation date, encashment date, held on, new workplace, date of issue, valid upto, \
+                joined at, joined date, leaving date, left at",
+        },
+        Rule {
+            scope: Scope::Of("salary slip, payslip, payroll entry detail, salary detail, salary structure assignment, employee payroll, additional salary, employee incentive, employee benefit"),
+            phrases: "\
+                amount, base, variable, net pay, gross pay, total deduction, total earnings, rounded total, hour rate, \
+                total in words, gross earning, incentive amount, net amount, payout, bonus, year to date, month to date, \
+                gross year to date",
+        },
+    ],
+);
+
+/// When someone was cared for.
+pub(in crate::lexicon) const CARE_DATES: Topic = topic(
+    Category::IndirectPii,
+    "",
+    &[Rule {
+        scope: Scope::Of(CARE),
+        phrases: "\
+            datetime, date, start, end, start date, end date, start time, end time, start datetime, end datetime, date started, \
+            date stopped, started at, ended at, date start, date stop, begdate, enddate, onset date, onset, onset datetime, \
+            resolution date, admission date, discharge date, admitted datetime, discharge datetime, admitted at, discharged at, \
+            scheduled date, date activated, date enrolled, date completed, appointment date, appointment time, auto expire date, \
+            encounter datetime, encounter date, encounter time, visit date, visit time, obs datetime, date handed over, effective date, \
+            administered date, occurrence date, recorded date, date of care, performed at, accession number, expected discharge",
+    }],
+);
+
+/// What was found or given.
+pub(in crate::lexicon) const CLINICAL_CONTENT: Topic = topic(
+    Category::Health,
+    "coded, non, text, numeric, complex, modifier, drug, notes, note, description, detail",
+    &[
+        Rule {
+            scope: Scope::Of(CLINICAL),
+            phrases: "\
+                value, concept, concept id, value coded, value coded name id, value datetime, value boolean, interpretation, comments, \
+                comment, notes, note, name, brand name, code, title, description, severity, severity id, severity concept id, reaction, reactions, reaction concept id, \
+                reaction concept, allergen type, coded allergen, non coded allergen, certainty, verification status, rank, \
+                dose, dose quantity, dosing instructions, drug id, drug, drug inventory id, as needed condition, instructions, \
+                indication, reason, order reason, clinical history, specimen source, laterality, clinical status, \
+                condition coded, condition non coded, additional detail, outcome, outcome concept id, result, results, finding, findings, \
+                body site, route of administration, lot number, vaccine, target disease, conclusion, impression, strength, \
+                systolic, diastolic, weight, height, temperature, pulse, respiration, bps, bpd, reference range, abnormal, program id",
+        },
+        Rule {
+            scope: Scope::Of("encounter, visit, admission, appointment, patient encounter, patient appointment, inpatient record"),
+            phrases: "reason, chief complaint, indication concept id, symptoms, notes, note, clinical note, reason for visit, discharge summary, complaint",
+        },
+    ],
+);
