@@ -17,7 +17,7 @@ const ACCOUNTS: List = "account, card, user, customer, member, login, security, 
 const LOCKS: List = "\
     recovery, backup, verification, otp, factor, mfa, login, magic, magic link, access, reset, activation, oauth, \
     oauth authorization, device, door, gate, alarm, security, security access, unlock, lock, entry, sms, pairing, \
-    registration, email confirmation";
+    email confirmation, invite, invitation, invite code, invitation code, signup, enrollment";
 
 /// Keys that are records, where the secret is a column.
 const KEYS: List = "api, api key, auth, auth token, access, access token, access key, authtoken token, license";
@@ -28,13 +28,13 @@ pub(super) const TOPIC: Topic = Topic {
     neutral_tails: "\
         value, raw, str, string, hash, hashed, digest, sha, bcrypt, plain, plaintext, cleartext, header, encrypted, \
         enc, cipher, ciphertext, crypted, iv, text, current, previous, old, new, live, test, sandbox, production, \
-        base, pem, signature",
+        base, pem, history",
     rules: &[
         // Passwords.
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                password, passwords, passwd, pwd, passphrase, passcode, password salt, password history, encrypted password, \
+                password, passwords, passwd, pwd, passphrase, passcode, password salt, encrypted password, \
                 pass hash, passhash, passwordhash, userpassword, user pass, smtp pass, db pass, auth pass, pw hash, \
                 mot de passe, mdp, contrasena, contraseña, clave de acceso, senha, passwort, kennwort, wachtwoord, haslo, hasło",
         },
@@ -73,6 +73,10 @@ pub(super) const TOPIC: Topic = Topic {
         },
         Rule { scope: Scope::Of(LOCKS), phrases: "code, codes" },
         Rule { scope: Scope::Of(KEYS), phrases: "key" },
+        // What proves the second factor.
+        Rule { scope: Scope::After("two fa, fa, tfa, mfa, two factor, factor auth, totp"), phrases: "settings, config, data, key, seed" },
+        // The half of a browser's push subscription that signs.
+        Rule { scope: Scope::Of("push subscription, key"), phrases: "auth, auth key, key auth" },
         Rule { scope: Scope::Unless("expired, nonexpired, type"), phrases: "credential, credentials" },
         // The id of device credentials is what the device shows.
         Rule { scope: Scope::Of("credential"), phrases: "credentials id, key, config" },

@@ -4,17 +4,17 @@ use crate::lexicon::rule::List;
 
 /// Entities that are persons. Where a word means a company as often as a person, it is left out.
 pub(super) const PERSONS: List = "\
-    addressee, admin, administrator, advisor, adviser, alumnus, applicant, approver, assignee, attendee, attorney, \
-    author, baby, beneficiary, bidder, borrower, buyer, candidate, cardholder, caregiver, carer, chauffeur, citizen, \
+    addressee, administrator, advisor, adviser, alumnus, applicant, approver, assignee, attendee, attorney, \
+    author, baby, beneficiary, bidder, borrower, buyer, candidate, cardholder, caregiver, carer, chauffeur, child, children, citizen, \
     claimant, client, clinician, coach, collaborator, commenter, consignee, consignor, consultant, contact, contractor, \
-    cosigner, courier, customer, debtor, defendant, dependant, dependent, doctor, donor, driver, editor, emp, employee, \
+    cosigner, courier, customer, debtor, defendant, dependant, dependent, doctor, donor, driver, editor, emergency contact, emp, employee, \
     executor, family member, father, follower, freelancer, friend, gamer, guarantor, guardian, guest, hire, holder, \
     husband, individual, inmate, instructor, insured, intern, interviewee, interviewer, invitee, inviter, kin, \
-    landlord, lawyer, lead, learner, lecturer, member, moderator, mother, newborn, nominee, nurse, occupant, offender, \
-    officer, operator user, organizer, owner, participant, passenger, patient, payee, payer, payor, people, person, \
+    kid, landlord, lawyer, lead, learner, lecturer, member, moderator, mother, newborn, nominee, nurse, occupant, offender, \
+    officer, organizer, owner, participant, passenger, patient, payee, payer, payor, people, person, \
     personnel, pharmacist, physician, plaintiff, player, policyholder, practitioner, professor, prospect, pupil, \
     purchaser, receiver, recipient, recruiter, referee, referrer, relative, remitter, reporter, resident, reviewer, \
-    rider, seller, sender, shareholder, shopper, signatory, signee, signer, speaker, spouse, staff, student, \
+    rider, seller, sender, shareholder, shopper, signatory, signee, signer, sibling, speaker, spouse, staff, student, \
     submitter, subscriber, supervisor, surgeon, taxpayer, teacher, therapist, trainee, trainer, traveler, traveller, \
     trustee, tutor, ubo, user, usr, victim, visitor, volunteer, voter, wife, witness, worker, \
     kunde, kunden, mitarbeiter, benutzer, nutzer, empfaenger, empfänger, ansprechpartner, schueler, schüler, \
@@ -24,8 +24,7 @@ pub(super) const PERSONS: List = "\
 
 /// Entities that are a person as often as a company or a program: only words for a person count there.
 pub(super) const PERSON_OR_NOT: List = "\
-    account, actor, agent, artist, creator, identity, partner, profile, provider, registration, signup, vendor, \
-    persons, member account";
+    account, actor, agent, artist, creator, identity, partner, profile, provider, registration, signup";
 
 /// Persons who work for the one who keeps the record.
 pub(super) const WORKERS: List = "\
@@ -57,6 +56,16 @@ pub(super) const INVENTED: List = "\
     character, npc, hero, monster, creature, pet, animal, product, item, clothing, garment, voice, noun, boat, horse, \
     facility, region, file, cache, session, account";
 
+/// Records of personnel, each about one employee or applicant.
+pub(super) const PERSONNEL_RECORDS: List = "\
+    exit interview, appraisal, leave application, leave allocation, leave request, attendance, attendance request, \
+    expense claim, travel request, shift assignment, shift request, employee advance, salary slip, payslip, job offer, \
+    appointment letter, interview, employee promotion, employee transfer, employee separation, employee onboarding, \
+    employee grievance, employee referral, employee checkin, employee incentive, employee tax exemption declaration, \
+    salary structure assignment, full and final statement, training feedback, employee performance feedback, \
+    performance review, employment, employment history, employee education, employee skill map, gratuity, \
+    additional salary, employee benefit application, employee benefit claim, timesheet, daily work summary";
+
 /// Records of what was found about, done to or given to a patient.
 pub(super) const CLINICAL: List = "\
     obs, observation, condition, diagnosis, diagnose, allergy, allergies, allergy intolerance, allergy reaction, \
@@ -83,5 +92,5 @@ pub(super) const TRANSPARENT: List = "\
 pub(super) const QUALIFIERS: List = "\
     home, house, billing, shipping, delivery, mailing, permanent, current, present, previous, former, primary, \
     secondary, main, alternate, alternative, alt, other, preferred, private, personal, work, emergency, local, new, old, \
-    residence, residential, registered, legal, last, native, own, birth, public, unconfirmed, additional, second, day, \
-    evening, temporary, temp, correspondence, original, encrypted, x, u, p, c";
+    residence, residential, registered, legal, last, native, own, birth, unconfirmed, hashed, additional, second, day, \
+    evening, temporary, temp, correspondence, original, encrypted";

@@ -90,7 +90,9 @@ impl Topic {
         let name = merged.as_ref().unwrap_or(name);
         let mut phrase = name.phrase.as_str();
         loop {
-            if let Some(fired) = self.rules.iter().find_map(|rule| rule.fires(name, phrase)) {
+            let fired = self.rules.iter().filter_map(|rule| rule.fires(name, phrase));
+            // Of `secret` and `client secret` the longer one explains more.
+            if let Some(fired) = fired.max_by_key(|fired| fired.len()) {
                 return Some(NameFinding {
                     code: self.code,
                     word: fired.replace(' ', "_"),
@@ -122,7 +124,6 @@ impl Rule {
             let fired = phrase.get(before.len()..)?.trim_start();
             self.scope.allows(name, before).then_some(fired)
         });
-        // Of `secret` and `client secret` the longer one explains more.
         fired.max_by_key(|fired| fired.len())
     }
 }

@@ -9,7 +9,7 @@ use crate::lexicon::rule::{List, Rule, Scope, Topic};
 const FORMS: List = "\
     address, addr, number, num, no, nr, numero, nummer, value, raw, normalized, lower, lowercase, canonical, text, str, line, \
     encrypted, enc, ciphertext, bidx, hash, hashed, digest, masked, plain, original, primary, secondary, formatted, \
-    latin, kana, local, international";
+    latin, kana, local, international, home, work, biz, cell, mobile, office, contact, day, evening, other, direct, main, alt, ext, b, w";
 
 /// Mail and telephone.
 const CONTACTS: List = "\
@@ -44,10 +44,10 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                first name, firstname, last name, lastname, given name, givenname, family name, familyname, middle name, \
-                middlename, maiden name, full name, fullname, surname, surnames, forename, nickname, patronymic, \
+                first name, firstname, last name, lastname, given name, givenname, family name, familyname, nick name, middle name, \
+                middlename, maiden name, full name, fullname, surname, surnames, forename, patronymic, \
                 name first, name last, name middle, given names, family name prefix, family name suffix, \
-                mothers name, fathers name, mothers maiden name, cardholder name, card holder name, card holder, \
+                mothersname, fathersname, guardiansname, mothers name, fathers name, mothers maiden name, cardholder name, card holder name, card holder, \
                 cardholder, name on card, account holder name, account holder, account owner name, holder name, \
                 contact name, contact person, person to be contacted, emergency contact, emergency contact name, \
                 next of kin, next of kin name, guarantor name, sender name, recipient name, receiver name, consignee, pax, \
@@ -58,22 +58,23 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 nome completo, nome cognome, user full name, customer details, billing details, shipping details, \
                 contact details, personal details, guest details, payer details, passenger details",
         },
-        // The file name is no given name.
+        Rule { scope: Scope::Unless("credential, key, card, payment, method, device, registry, wallet"), phrases: "nickname" },
+        // Programs sign in too.
         Rule { scope: Scope::Unless(PROGRAMS), phrases: "username, user name, userid name, loginname, login name, screen name" },
         // Numbers that a state or a hospital gives to a person.
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                ssn, social security, social security no, sin number, itin, nino, national insurance, national insurance no, \
-                national id, national identity, national identity no, nationalid, identity number, identity card number, \
+                ssn, social security, social security no, sin number, sin num, sin no, tin number, federaltaxid, itin, nino, national insurance, national insurance no, \
+                national id, national identity, national identity no, nationalid, identity number, identity card number, personal id, personal id number, \
                 id card number, idcard, id card no, id document number, personal identification number, \
-                passport, passport number, passport no, tax id, taxpayer id, tax number personal, \
+                passport, passport number, passport no, tax id, taxpayer id, \
                 driver license, drivers license, driver licence, drivers licence, driving license, driving licence, \
-                driver license number, drivers license number, license number, licence number, dl number, \
-                voter id, visa number, residence permit number, military id, cpf, rg number, curp, rfc personal, dni, nie, nif, \
-                rut, cedula, bsn, pesel, aadhaar, aadhar, codice fiscale, steuer id, steuernummer personal, \
+                driver license number, drivers license number, license number, licence number, license no, licence no, dl number, \
+                voter id, visa number, residence permit number, military id, cpf, rg number, curp, dni, nie, nif, \
+                rut, cedula, bsn, pesel, aadhaar, aadhar, codice fiscale, steuer id, steuernummer, \
                 personalausweisnummer, reisepassnummer, sozialversicherungsnummer, numero de securite sociale, \
-                medical record number, mrn, nhs number, health insurance number, insurance policy number, \
+                medical record number, mrn, nhs number, health insurance number, insurance policy number, insurance number, insurance id number, \
                 medicare number, patient identifier, pan number, pan card, uan number, provident fund account",
         },
         // Two readings, a card number and a tax number, both of a person.
@@ -85,10 +86,10 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             scope: Scope::OfPerson,
             phrases: "\
                 name, names, fname, lname, mname, display name, displayname, legal name, preferred name, alias, aliases, initials, \
-                title and name, address, addresses, street, mobile, tel, cell, fax, login, handle, pan, signature, \
+                address, addresses, street, mobile, tel, cell, fax, login, handle, pan, ss, id number, id no, identification number, \
                 skype, skype id, personal email, company email, office email, business email, office phone, company phone, \
                 email id, work email, identifier value, nom, nombre, nome, naam, adresse, adres, rg, suffix name, \
-                family members, spouse, spouse name, children names, bio, biography, about me, website url personal",
+                document number, policy number, family members, spouse, spouse name",
         },
         Rule {
             scope: Scope::OfBut(ADDRESSES, THINGS),
@@ -96,10 +97,13 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 name, street, line, address, address line, phone, company phone, recipient, contact, full address, alternative phone, apartment, \
                 house, unit, flat, floor, number, care of",
         },
+        Rule { scope: Scope::Of("credit card, debit card, bank card, payment card, stored card"), phrases: "name, holder" },
+        Rule { scope: Scope::After("sms, reminder, emergency, whatsapp, hotline to"), phrases: "number, no" },
+        Rule { scope: Scope::Of("insurance, insurance data, coverage, subscription policy, insurance policy"), phrases: "policy number, member number, subscriber number, member id, subscriber id" },
         // Carbon copies and recipients of a message are addresses.
         Rule {
             scope: Scope::Of("email, mail, message, sms, outbound"),
-            phrases: "to, cc, bcc, recipient, recipients, sender, absender, from, reply to, to address, from address",
+            phrases: "to, cc, bcc, recipient, recipients, sender, absender, to address",
         },
         Rule { scope: Scope::Of("patient identifier, client identifier, person identifier, identity document"), phrases: "identifier, document key" },
     ],

@@ -45,6 +45,6 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 last digits, fingerprint data, track, expires",
         },
         Rule { scope: Scope::Of(BANK_ACCOUNTS), phrases: "number, account, account number, iban, mask, last, holder" },
-        Rule { scope: Scope::OfPerson, phrases: "bank name, iban, bank, bank account name" },
+        Rule { scope: Scope::OfPerson, phrases: "iban, bank account name" },
     ],
 );

@@ -8,7 +8,7 @@ use crate::lexicon::rule::{List, Rule, Scope, Topic};
 /// Systems that have symptoms and diagnoses too.
 const MACHINES: List = "\
     server, system, service, device, vehicle, engine, network, cluster, node, ticket, issue, bug, incident, error, \
-    machine, asset, equipment, water, plant";
+    asset, equipment, water, plant, catalog, catalogue, inventory, formulary, template, type, category, unit";
 
 pub(in crate::lexicon) const TOPIC: Topic = topic(
     Category::Health,
@@ -19,19 +19,19 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             phrases: "\
                 diagnosis, diagnoses, primary diagnosis, dx, dx rank, diagnosis coded name, symptom, symptoms, prognosis, \
                 chief complaint, presenting complaint, treatment, treatments, treatment plan, medication, medications, medicine, \
-                medicines, prescription, prescriptions, rx, rx notes, dosage, dosage form, dosage instructions, \
-                dosing instructions, drug, drug non coded, drug inventory id, drug name, drug code, generic drug, \
+                medicines, prescription, prescriptions, rx, rx notes, dosage, dosage instructions, \
+                dosing instructions, drug non coded, drug inventory id, \
                 allergy, allergies, allergen, allergens, allergic reaction, blood type, blood group, blood pressure, \
                 blood glucose, blood sugar, rhesus factor, heart rate, heartrate, pulse rate, respiratory rate, respiration rate, \
                 body temperature, oxygen saturation, bmi, body mass index, body weight, body height, body fat, \
                 cause of death, cause of death non coded, pregnancy, pregnancy status, gravida, parity, lmp, gestational age, \
                 disability, disabilities, disability type, handicap, immunization, immunizations, vaccination status, vaccine, \
-                vaccine type, vaccine name, vaccines, lab result, lab results, test result clinical, medical history, \
+                vaccine type, vaccine name, vaccines, lab result, lab results, medical history, \
                 health history, family medical history, medical condition, medical conditions, health condition, \
                 health conditions, health details, health status, health info, health notes, medical notes, \
-                medical notes confidential, clinical notes, clinical note, doctor notes, clinical status, smoking status, \
+                clinical notes, clinical note, doctor notes, clinical status, smoking status, \
                 alcohol use, drug use, surgical history, surgeries, icd code, icd, snomed code, loinc code, cpt code, \
-                procedure code, mental health, hiv status, genetic data, dietary restrictions medical, anamnesis, \
+                procedure code, mental health, hiv status, genetic data, anamnesis, \
                 anamnese, diagnose, allergie, allergien, medikament, medikamente, blutgruppe, krankheit, behandlung, \
                 enfermedad, alergias, diagnostico, grupo sanguineo, groupe sanguin, maladie, allergia, terapia, \
                 krankheitsbild, injury, injuries, illness, disease, diseases, sick note",
@@ -45,7 +45,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             scope: Scope::Of(PERSONS),
             phrases: "\
                 weight, height, pulse, temperature, systolic, diastolic, smoker, pregnant, conditions, organ donor, \
-                insurance provider medical, surrounding factors, death reason",
+                death reason, deceased reason, reason of death",
         },
     ],
 );

@@ -2,7 +2,7 @@
 
 use super::topic;
 use crate::lexicon::Category;
-use crate::lexicon::entities::{ADDRESSES, INVENTED, MACHINES, PERSON_OR_NOT, THINGS, WORKERS};
+use crate::lexicon::entities::{ADDRESSES, INVENTED, MACHINES, PERSONNEL_RECORDS, PERSON_OR_NOT, THINGS, WORKERS};
 use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
 /// Where other accounts of a person are.
@@ -21,11 +21,11 @@ const WHEREABOUTS: List = "\
     municipality, prefecture, locality, sublocality, hometown, location, current location, last location, coordinates, coords, \
     geo, geolocation, geopoint, point, parish, ciudad, cidade, ville, ort, stadt, wohnort, plz, postleitzahl, code postal, \
     codigo postal, cep, cap, citta, città, miasto, kod pocztowy, woonplaats, land, pais, país, pays, bairro, estado, \
-    time zone, timezone";
+    plus four, zip plus four, city code";
 
 pub(in crate::lexicon) const TOPIC: Topic = topic(
     Category::IndirectPii,
-    "value, raw, str, text, address, addr, url, uri, path, file, hash, number, no, num, nr, encrypted",
+    "value, raw, str, text, address, addr, url, uri, path, file, hash, number, no, num, nr, encrypted, remote",
     &[
         // Networks and devices.
         Rule {
@@ -46,10 +46,10 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             phrases: "\
                 dob, date of birth, dateofbirth, birth date, birthdate, birthday, birth day, birth month, birth year, \
                 year of birth, birthtime, place of birth, birth place, birthplace, country of birth, city of birth, born on, born at, \
-                date of death, death date, geburtsdatum, geburtstag, geburtsort, date de naissance, date naissance, \
+                date of death, death date, deceased date, deceased at, date deceased, deceased datetime, geburtsdatum, geburtstag, geburtsort, date de naissance, date naissance, \
                 lieu de naissance, fecha de nacimiento, fecha nacimiento, data nascimento, data de nascimento, \
-                data di nascita, data nascita, geboortedatum, data urodzenia, gender, gender cv id, gender id, pronouns, \
-                sexual orientation, ethnicity, ethnicity id, ethnic group, race ethnicity, nationality, nationality id, \
+                data di nascita, data nascita, geboortedatum, data urodzenia, gender, gender code, gender cv id, gender id, pronouns, \
+                sexual orientation, ethnicity, ethnicity id, ethnicity code, ethnic group, ethnoracial, race ethnicity, race code, ethnic race code, nation code, nationality, nationality code, nationality id, \
                 citizenship, religion, religion id, caste, political affiliation, political party, marital status, \
                 maritalstatus, marital status id, marital status cv id, marital, civil status, mother tongue, native language, \
                 geschlecht, sexe, sexo, sesso, genero, plec, płeć, geslacht, staatsangehoerigkeit, nationalite, \
@@ -83,7 +83,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             phrases: "id, uid, user id, userid, user uid, username, user name, handle, sub, subject, account id, openid, identifier, \
                 profile id, user, profile, login, nickname, member id, player id",
         },
-        Rule { scope: Scope::Anywhere, phrases: "openid identifier, social link, social links, social profile, unionid, openid, chat id telegram" },
+        Rule { scope: Scope::Anywhere, phrases: "openid identifier, social link, social links, social profile, unionid, openid, identity provider id, provider user id, provider account id, provider uid, external account id" },
         Rule {
             scope: Scope::Of("identity, authentication, user authentication, external login, user identity, social account, linked account, federated identity, oauth account, user oauth, user login"),
             phrases: "uid, provider uid, provider user id, provider account id, external uid, provider key, subject, extern uid, user name",
@@ -93,10 +93,8 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             scope: Scope::Unless("entity, field, table, type"),
             phrases: "reln, reln cv id, relationship cv id, relation to patient, relationship to patient, kinship, relationship to applicant, relationship to employee",
         },
-        Rule {
-            scope: Scope::Of("relationship, family member, dependent, dependant, kin, emergency contact, guardian, nominee, guarantor, contact, relative, caregiver, beneficiary"),
-            phrases: "relationship, relation, relationship type, relation type",
-        },
+        Rule { scope: Scope::Of("relationship"), phrases: "relationship, relationship type" },
+        Rule { scope: Scope::OfPerson, phrases: "relationship, relation, relationship type, relation type, relationship code" },
         // Pictures and bodies.
         Rule {
             scope: Scope::Anywhere,
@@ -107,7 +105,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         Rule { scope: Scope::Of("proof, signature, proof of delivery, delivery"), phrases: "data, raw data, photo, signature" },
         Rule {
             scope: Scope::OfPerson,
-            phrases: "image, photo, avatar, picture, avatar url, avatar id url, gravatar, userpic, header image personal, foto",
+            phrases: "image, photo, avatar, picture, avatar url, gravatar, userpic, foto, signature, message signature, email signature, bio, biography, about me, about",
         },
         Rule { scope: Scope::Of(PERSON_OR_NOT), phrases: "avatar, photo, gender, birthday, bio, location, city, headline" },
         // Work and school.
@@ -115,29 +113,30 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             scope: Scope::OfPerson,
             phrases: "\
                 age, sex, race, title, salutation, honorific, prefix, suffix, degree, position, designation, \
-                job title, jobtitle, occupation, profession, employer, employer name, company, company name, organization name, \
+                job title, jobtitle, job title code, title code, occupation, profession, specialty, speciality, specialization, employer, employer name, \
                 workplace, work experience, work history, \
                 experience, education, qualification, highest qualification, university, school, college, skills, resume, \
-                resume link, resume attachment, resume url, cv, cover letter, headline, department, income, language, languages, \
+                resume link, resume attachment, resume url, cv, cover letter, headline, income, military service, military status, housing, accommodation type, family size, homeless, institute, major, \
                 blood relation, family background, num children, number of children, household size, beruf, anrede, titel, hobbies, interests, \
-                leave balance, children, dependents, linkedin, linkedin url, twitter, twitter handle, facebook, instagram, github, \
-                website, homepage, personal website, social, prefered language, credit rating, risk rating, household",
+                linkedin, linkedin url, twitter, twitter handle, facebook, instagram, github, \
+                website, homepage, personal website",
         },
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                job title, jobtitle, badge number, badge no, badge id, employee number, employee no, emp no, empno, \
+                badge number, badge no, badge id, employee number, employee no, emp no, empno, \
                 personnel number, payroll number, personalnummer, student number, matriculation number, staff number, \
                 attendance device id, work permit, cover letter, resume attachment, resume, curriculum vitae, reason for leaving, \
                 exit reason, applicant rating, performance rating",
         },
+        Rule { scope: Scope::Unless("opening, posting, vacancy, requisition, advert, template, category"), phrases: "job title, jobtitle" },
         Rule {
             scope: Scope::Of(WORKERS),
             phrases: "\
-                grade, branch, employment type, employment status, employment category, manager, shift, \
-                department, division, job, salary mode, cost to company, role, status reason, notice period, notice number of days, \
-                leave policy, health insurance provider, payroll cost center",
+                grade, employment type, employment category, job, cost to company, job code",
         },
+        Rule { scope: Scope::Of(PERSONNEL_RECORDS), phrases: "designation, current designation, revised designation, job title, position, grade" },
+        Rule { scope: Scope::Of("contact, lead, prospect, candidate, applicant, attendee, address, billing, shipping"), phrases: "company, company name, organization name" },
         // Whereabouts.
         Rule { scope: Scope::OfPerson, phrases: WHEREABOUTS },
         Rule { scope: Scope::OfBut(ADDRESSES, THINGS), phrases: WHEREABOUTS },

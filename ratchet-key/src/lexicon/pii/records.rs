@@ -17,7 +17,7 @@ pub(in crate::lexicon) const EMPLOYMENT: Topic = topic(
             phrases: "\
                 joining date, date of joining, hire date, hired at, hired on, date hired, hiring date, employment start date, \
                 employment end date, relieving date, date of retirement, retirement date, resignation date, \
-                resignation letter date, termination date employee, last working day, last working date, probation end date, \
+                resignation letter date, last working day, last working date, probation end date, \
                 final confirmation date, eintrittsdatum, austrittsdatum, date embauche, fecha de ingreso, \
                 date of leaving, date of marriage, wedding date, anniversary date, first day of work",
         },
@@ -25,7 +25,7 @@ pub(in crate::lexicon) const EMPLOYMENT: Topic = topic(
             scope: Scope::Of(WORKERS),
             phrases: "\
                 start date, end date, termination date, terminated at, confirmation date, contract end date, offer date, \
-                scheduled confirmation date, encashment date, held on, new workplace, date of issue, valid upto, \
+                scheduled confirmation date, held on, new workplace, \
                 joined at, joined date, leaving date, left at",
         },
         Rule {
