@@ -8,10 +8,11 @@ use crate::lexicon::rule::{List, Rule, Scope, Topic};
 const HARMLESS_TOKENS: List = "\
     next, prev, previous, page, cursor, continuation, sync, prompt, completion, input, output, cached, total, max, \
     parser, lexer, nft, erc, crypto, coin, swap, pair, pool, liquidity, collateral, reward, gas, stake, asset, website, \
-    widget, fencing, lease, attempt, css, design";
+    widget, fencing, lease, attempt, css, design, used, remaining, billed, base, quote, native, sell, buy";
 
 /// Whose `pin` is a secret.
-const ACCOUNTS: List = "account, card, user, customer, member, login, security, sim, device, transaction, atm";
+const ACCOUNTS: List = "\
+    account, card, user, customer, member, employee, staff, driver, login, security, sim, device, transaction, atm";
 
 /// What a code opens or proves.
 const LOCKS: List = "\
@@ -48,7 +49,10 @@ pub(super) const TOPIC: Topic = Topic {
                 priv key, private pem, ssh private key, signing key, encryption key, encrypted key, decryption key, \
                 master key, activation key, hmac, hmac key, hmac secret, hmac token, session key, service account key, \
                 service account json, account key, sas key, storage key, license key, provisioning key, \
-                shared key, preshared key, psk, wifi key, app key, network key, keystore, keyfile, key file, \
+                shared key, preshared key, psk, wifi key, app key, appkey, nwk key, nwkkey, app s key, appskey, nwk s key, nwkskey, \
+                network key, hash key, response hash key, signature key, consumer key, jwt token key, token key, keystore, xpriv, xprv, spend key, \
+                view key, invite key, session key auth, secret data, credential data, connector account details, \
+                connector webhook details, security stamp, fs uniquifier, keyfile, key file, \
                 connection string, private jwk, client assertion, secret token, secret answer, security answer, \
                 security answers, mnemonic, seed phrase, seedphrase, wallet seed, keypair, geheimnis, cle secrete, \
                 chave secreta, clave secreta",
@@ -62,24 +66,26 @@ pub(super) const TOPIC: Topic = Topic {
                 device token, push token, fcm token, apns token, registration token, access tokens, refresh tokens, \
                 auth tokens, push tokens, device tokens, fcm tokens, magic link, sas url, presigned url, signed url",
         },
-        Rule { scope: Scope::Unless(HARMLESS_TOKENS), phrases: "token, fs uniquifier, security stamp" },
+        Rule { scope: Scope::NotOf(HARMLESS_TOKENS), phrases: "token" },
         // Proofs that are used once.
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
                 cvv, cvc, otp, otp seed, otp secret, totp, totp seed, totp secret, mfa seed, recovery code, recovery codes, \
                 backup code, backup codes, scratch codes, verification code, security code, one time code, reset code, \
-                login code, code verifier, pin hash, pin code hash, tan",
+                login code, code verifier, validation hash, confirmation hash, verification hash, reset hash, pin hash, pin code hash, tan",
         },
         Rule { scope: Scope::Of(LOCKS), phrases: "code, codes" },
-        Rule { scope: Scope::Of(KEYS), phrases: "key" },
+        Rule { scope: Scope::Of(KEYS), phrases: "key, display key" },
         // What proves the second factor.
-        Rule { scope: Scope::After("two fa, fa, tfa, mfa, two factor, factor auth, totp"), phrases: "settings, config, data, key, seed" },
+        Rule { scope: Scope::After("two fa, fa, tfa, mfa, two factor, second factor, factor auth, totp"), phrases: "settings, config, data, key, seed" },
+        Rule { scope: Scope::Of("authenticator, second factor, two factor, mfa device"), phrases: "config, data, seed" },
+        Rule { scope: Scope::Of("account, login, auth"), phrases: "salt, verifier, pass, hash" },
         // The half of a browser's push subscription that signs.
         Rule { scope: Scope::Of("push subscription, key"), phrases: "auth, auth key, key auth" },
         Rule { scope: Scope::Unless("expired, nonexpired, type"), phrases: "credential, credentials" },
         // The id of device credentials is what the device shows.
-        Rule { scope: Scope::Of("credential"), phrases: "credentials id, key, config" },
+        Rule { scope: Scope::Of("credential"), phrases: "credentials id, key, config, salt" },
         // The key with which an agent or an integration signs in.
         Rule { scope: Scope::Of("edge, integration, pagerduty, opsgenie"), phrases: "routing key, integration key" },
         // A payment has an authorization too; the secret one is a header.

@@ -64,7 +64,16 @@ pub(super) const PERSONNEL_RECORDS: List = "\
     employee grievance, employee referral, employee checkin, employee incentive, employee tax exemption declaration, \
     salary structure assignment, full and final statement, training feedback, employee performance feedback, \
     performance review, employment, employment history, employee education, employee skill map, gratuity, \
-    additional salary, employee benefit application, employee benefit claim, timesheet, daily work summary";
+    additional salary, employee benefit application, employee benefit claim, daily work summary";
+
+/// What someone learned and where they worked.
+pub(super) const CAREER: List = "\
+    education, work history, external work history, internal work history, work experience, employment history, \
+    academic record, academic history, qualification, past employment, previous employment, experience";
+
+/// Whose body is weighed and measured.
+pub(super) const BODIES: List = "\
+    patient, person, people, user, member, child, baby, newborn, individual, athlete, employee, emp, paciente, persona, pessoa";
 
 /// Records of what was found about, done to or given to a patient.
 pub(super) const CLINICAL: List = "\
@@ -81,16 +90,17 @@ pub(super) const CARE: List = "\
     encounter, visit, admission, hospitalization, inpatient record, episode of care, appointment, patient appointment, \
     obs, observation, condition, diagnosis, allergy, drug order, test order, immunization, vaccination, procedure, \
     prescription, medication, medication dispense, medication request, medication statement, lab result, \
-    lab test, vital, vital sign, patient program, patient state, clinical note, treatment, surgery, encounter diagnosis";
+    lab test, vital, vital sign, patient program, patient state, clinical note, treatment, surgery, encounter diagnosis, \
+    diagnostic report, service request, clinical procedure, patient medical record, medication administration, care plan";
 
 /// Words after an entity that leave it what it is.
 pub(super) const TRANSPARENT: List = "\
     profile, details, detail, info, information, data, record, row, dto, input, request, model, entity, legal, new, old, \
-    name, names, account, base, extra, attribute, table";
+    name, names, account, base, extra, table";
 
 /// Words before a phrase that leave open what it is said of.
 pub(super) const QUALIFIERS: List = "\
     home, house, billing, shipping, delivery, mailing, permanent, current, present, previous, former, primary, \
     secondary, main, alternate, alternative, alt, other, preferred, private, personal, work, emergency, local, new, old, \
-    residence, residential, registered, legal, last, native, own, birth, unconfirmed, hashed, additional, second, day, \
+    residence, residential, registered, legal, last, native, own, birth, unconfirmed, hashed, external, origin, destination, pickup, dropoff, additional, second, day, \
     evening, temporary, temp, correspondence, original, encrypted";

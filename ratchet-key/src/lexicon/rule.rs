@@ -38,6 +38,8 @@ pub(super) enum Scope {
     Of(List),
     /// Like `Of`, unless one of these words stands before the phrase or in the entity.
     OfBut(List, List),
+    /// At the end of any name that is not said of one of these.
+    NotOf(List),
     /// Right after one of these words in the name itself.
     After(List),
 }
@@ -141,6 +143,7 @@ impl Scope {
                 let mut beside = before.split(' ').chain(name.entity.split(' '));
                 is_said_of(name, before, owners) && !beside.any(|word| contains(silencers, word))
             }
+            Self::NotOf(owners) => !is_said_of(name, before, owners),
             Self::After(words) => is_one_of(before, words),
         }
     }

@@ -72,6 +72,7 @@ impl Value {
             (Self::Number, Category::Credential) => CODES.contains(&last),
             (Self::Number | Self::Time, Category::FinancialAccount) => true,
             (Self::Uuid, category) => category == Category::Credential,
+            (Self::Number, Category::IndirectPii) => !PICTURES.contains(&last),
             // Gender, pay, position, birth, doses: anything that can be said in a word or a number.
             (_, Category::IndirectPii | Category::Health) => true,
             _ => false,
@@ -84,6 +85,9 @@ const NUMBERED: &[&str] = &[
     "phone", "mobile", "tel", "telephone", "cell", "fax", "msisdn", "whatsapp", "ssn", "pan", "aadhaar", "nino", "cpf",
     "curp", "dni", "rut", "bsn", "pesel", "telefon", "telefono", "telefone", "security", "mrn", "id",
 ];
+
+/// What is no number, unless it is the id of a file.
+const PICTURES: &[&str] = &["image", "photo", "avatar", "picture", "signature"];
 
 /// Secrets that are written in digits.
 const CODES: &[&str] = &["pin", "otp", "totp", "code", "cvv", "cvc", "passcode"];

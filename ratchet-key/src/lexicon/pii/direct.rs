@@ -9,7 +9,7 @@ use crate::lexicon::rule::{List, Rule, Scope, Topic};
 const FORMS: List = "\
     address, addr, number, num, no, nr, numero, nummer, value, raw, normalized, lower, lowercase, canonical, text, str, line, \
     encrypted, enc, ciphertext, bidx, hash, hashed, digest, masked, plain, original, primary, secondary, formatted, \
-    latin, kana, local, international, home, work, biz, cell, mobile, office, contact, day, evening, other, direct, main, alt, ext, b, w";
+    latin, kana, local, international, home, work, biz, cell, mobile, office, contact, day, evening, other, direct, main, alt, ext, fax, phonetic, constraint";
 
 /// Mail and telephone.
 const CONTACTS: List = "\
@@ -18,7 +18,7 @@ const CONTACTS: List = "\
     whatsapp number, contact number, contact no, contact mobile, phone work, phone home, phone cell, phone mobile, \
     email work, email home, reply to email, correo, correo electronico, telefono, telefone, celular, movil, \
     telefon, telefonnummer, handynummer, mobilnummer, courriel, adresse mail, telefoon, telefoonnummer, cellulare, \
-    numer telefonu, adres email, paypal email, telephone number, emailid, phone area code";
+    numer telefonu, adres email, paypal email, telephone number, emailid, phonecell, phonehome, phonework, mobilephone number, reg mail";
 
 /// Where a person lives or has things sent.
 const HOMES: List = "\
@@ -40,6 +40,15 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         Rule { scope: Scope::Unless(THINGS), phrases: HOMES },
         Rule { scope: Scope::OfPerson, phrases: CONTACTS },
         Rule { scope: Scope::OfPerson, phrases: HOMES },
+        // Who wrote a mail, and to whom.
+        Rule {
+            scope: Scope::Unless("template, campaign, mailing, server, settings, setting, config, smtp, default"),
+            phrases: "email from, email to, email cc, email bcc, to email, to emails, cc email, cc emails",
+        },
+        Rule {
+            scope: Scope::Of("incoming email, inbound email, received email, email log, email message, mail log"),
+            phrases: "from, from address, from addresses, to addresses, cc addresses, from name",
+        },
         // Parts of a person's name.
         Rule {
             scope: Scope::Anywhere,
@@ -51,7 +60,8 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 cardholder, name on card, account holder name, account holder, account owner name, holder name, \
                 contact name, contact person, person to be contacted, emergency contact, emergency contact name, \
                 next of kin, next of kin name, guarantor name, sender name, recipient name, receiver name, consignee, pax, \
-                billing name, shipping name, ship to name, bill to name, ship name, attention to, signed by name, \
+                billing name, shipping name, ship to name, bill to name, ship name, attention to, attn, name on account, nicename, alternatename, firstnamephonetic, lastnamephonetic, \
+                spouse complete name, comment author, cc owner, cc holder, \
                 author name, employee name, applicant name, person name, patient name, doctor name, owner name, \
                 nachname, vorname, familienname, geburtsname, nom de famille, prenom, prénom, apellido, apellidos, \
                 sobrenome, cognome, nazwisko, imie, imię, voornaam, achternaam, tussenvoegsel, nombre completo, \
@@ -66,12 +76,12 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             scope: Scope::Anywhere,
             phrases: "\
                 ssn, social security, social security no, sin number, sin num, sin no, tin number, federaltaxid, itin, nino, national insurance, national insurance no, \
-                national id, national identity, national identity no, nationalid, identity number, identity card number, personal id, personal id number, \
+                national id, national identity, national identity no, nationalid, ssnid, sinid, identification id, passport id, taxvat, identity number, identity card number, personal id, personal id number, \
                 id card number, idcard, id card no, id document number, personal identification number, \
                 passport, passport number, passport no, tax id, taxpayer id, \
                 driver license, drivers license, driver licence, drivers licence, driving license, driving licence, \
                 driver license number, drivers license number, license number, licence number, license no, licence no, dl number, \
-                voter id, visa number, residence permit number, military id, cpf, rg number, curp, dni, nie, nif, \
+                voter id, visa no, visa number, permit no, work permit number, residence permit number, military id, cpf, rg number, curp, dni, nie, nif, \
                 rut, cedula, bsn, pesel, aadhaar, aadhar, codice fiscale, steuer id, steuernummer, \
                 personalausweisnummer, reisepassnummer, sozialversicherungsnummer, numero de securite sociale, \
                 medical record number, mrn, nhs number, health insurance number, insurance policy number, insurance number, insurance id number, \
@@ -89,7 +99,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 address, addresses, street, mobile, tel, cell, fax, login, handle, pan, ss, id number, id no, identification number, \
                 skype, skype id, personal email, company email, office email, business email, office phone, company phone, \
                 email id, work email, identifier value, nom, nombre, nome, naam, adresse, adres, rg, suffix name, \
-                document number, policy number, family members, spouse, spouse name",
+                document number, policy number, mail, family members, spouse, spouse name",
         },
         Rule {
             scope: Scope::OfBut(ADDRESSES, THINGS),
@@ -98,7 +108,10 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 house, unit, flat, floor, number, care of",
         },
         Rule { scope: Scope::Of("credit card, debit card, bank card, payment card, stored card"), phrases: "name, holder" },
-        Rule { scope: Scope::After("sms, reminder, emergency, whatsapp, hotline to"), phrases: "number, no" },
+        Rule { scope: Scope::Of("human name, person name"), phrases: "family, given, text, prefix text" },
+        Rule { scope: Scope::Of("shipment, parcel, package, postcard, letter, consignment"), phrases: "recipient, receiver, addressee" },
+        Rule { scope: Scope::Of("account, login"), phrases: "mail" },
+        Rule { scope: Scope::After("sms, reminder, emergency, whatsapp"), phrases: "number, no" },
         Rule { scope: Scope::Of("insurance, insurance data, coverage, subscription policy, insurance policy"), phrases: "policy number, member number, subscriber number, member id, subscriber id" },
         // Carbon copies and recipients of a message are addresses.
         Rule {
@@ -116,7 +129,7 @@ pub(in crate::lexicon) const ACCOUNT_LINKS: Topic = topic(
     &[Rule {
         scope: Scope::Anywhere,
         phrases: "\
-            user, users, interviewer, approver, assigned to, assign to, allocated to, raised by, recruiter, \
+            user, users, interviewer, approver, assigned to, assign to, allocated to, recruiter, \
             responsible person, sender, email",
     }],
 );

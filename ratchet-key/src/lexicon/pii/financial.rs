@@ -24,7 +24,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 credit card number, payment card, card exp, card exp month, card exp year, card expiry, card expiration, \
                 card expiry month, card expiry year, card expiration date, card exp date, card bin, card iin, card isin, card last, \
                 card last four, card last digits, last digits, last four digits, card data, enc card data, card details, \
-                card mask, pan masked, masked pan, card pan, card track, track data, cc exp, cc expiry, cc last, \
+                card mask, first digits, card first digits, payment method data, payment instrument data, card info, pan masked, masked pan, card pan, card track, track data, cc exp, cc expiry, cc last, \
                 cc exp month, cc exp year, exp month, exp year, expiry month, expiry year, expiration month, expiration year, \
                 bank account, bankaccount, bank account number, bank acct, bank ac, bank ac no, acct no, acct num, \
                 acct number, account iban, bank details, bank number, beneficiary account, payee account, \

@@ -2,7 +2,7 @@
 
 use super::topic;
 use crate::lexicon::Category;
-use crate::lexicon::entities::PERSONS;
+use crate::lexicon::entities::BODIES;
 use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
 /// Systems that have symptoms and diagnoses too.
@@ -21,7 +21,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 chief complaint, presenting complaint, treatment, treatments, treatment plan, medication, medications, medicine, \
                 medicines, prescription, prescriptions, rx, rx notes, dosage, dosage instructions, \
                 dosing instructions, drug non coded, drug inventory id, \
-                allergy, allergies, allergen, allergens, allergic reaction, blood type, blood group, blood pressure, \
+                allergy, allergies, allergy status, order reason, order reason non coded, allergen, allergens, allergic reaction, blood type, blood group, blood pressure, \
                 blood glucose, blood sugar, rhesus factor, heart rate, heartrate, pulse rate, respiratory rate, respiration rate, \
                 body temperature, oxygen saturation, bmi, body mass index, body weight, body height, body fat, \
                 cause of death, cause of death non coded, pregnancy, pregnancy status, gravida, parity, lmp, gestational age, \
@@ -42,7 +42,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             phrases: "hr, hrv, pulse, steps, calories, sleep, spo, weight, temperature, systolic, diastolic, glucose",
         },
         Rule {
-            scope: Scope::Of(PERSONS),
+            scope: Scope::Of(BODIES),
             phrases: "\
                 weight, height, pulse, temperature, systolic, diastolic, smoker, pregnant, conditions, organ donor, \
                 death reason, deceased reason, reason of death",

@@ -2,7 +2,7 @@
 
 use super::topic;
 use crate::lexicon::Category;
-use crate::lexicon::entities::{ADDRESSES, INVENTED, MACHINES, PERSONNEL_RECORDS, PERSON_OR_NOT, THINGS, WORKERS};
+use crate::lexicon::entities::{ADDRESSES, CAREER, INVENTED, MACHINES, PERSONNEL_RECORDS, PERSON_OR_NOT, THINGS, WORKERS};
 use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
 /// Where other accounts of a person are.
@@ -15,7 +15,7 @@ const PLATFORMS: List = "\
 
 /// Where a person is: the parts of an address that do not reach the door.
 const WHEREABOUTS: List = "\
-    city, town, village, suburb, district, county, county district, city village, state, state province, province, \
+    city, town, village, town village, suburb, district, county, county district, city village, state, state province, province, \
     region, country, country code, country iso, country name, state code, state name, province code, city name, zip, \
     zip code, zipcode, postal code, postalcode, postcode, pincode, neighborhood, neighbourhood, building, landmark, \
     municipality, prefecture, locality, sublocality, hometown, location, current location, last location, coordinates, coords, \
@@ -25,18 +25,18 @@ const WHEREABOUTS: List = "\
 
 pub(in crate::lexicon) const TOPIC: Topic = topic(
     Category::IndirectPii,
-    "value, raw, str, text, address, addr, url, uri, path, file, hash, number, no, num, nr, encrypted, remote",
+    "value, raw, str, text, address, addr, url, uri, path, file, hash, number, no, num, nr, encrypted, remote, cooked",
     &[
         // Networks and devices.
         Rule {
             scope: Scope::Unless(MACHINES),
-            phrases: "ip, ips, ipaddress, ipv, ip addr, remote addr, remoteaddr, remote ip, sign in ip, login ip, ip adresse",
+            phrases: "ip, ips, ipaddress, ipv, ip addr, remote addr, remoteaddr, remote ip, sign in ip, login ip, lastip, lastloginip, clientip, userip, loginip, ipaddr, remoteip, ip adresse",
         },
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
                 client ip, user ip, customer ip, visitor ip, user agent, useragent, browser fingerprint, device fingerprint, \
-                browser info, advertising id, idfa, gaid, imei, imsi, iccid, device info, browser user agent, user location, \
+                browser info, x forwarded for, forwarded for, advertising id, idfa, gaid, imei, imsi, iccid, device info, browser user agent, user location, \
                 client hostname",
         },
         Rule { scope: Scope::OfPerson, phrases: "ua, mac address, browser, device model, device name, last ip, ip" },
@@ -51,7 +51,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 data di nascita, data nascita, geboortedatum, data urodzenia, gender, gender code, gender cv id, gender id, pronouns, \
                 sexual orientation, ethnicity, ethnicity id, ethnicity code, ethnic group, ethnoracial, race ethnicity, race code, ethnic race code, nation code, nationality, nationality code, nationality id, \
                 citizenship, religion, religion id, caste, political affiliation, political party, marital status, \
-                maritalstatus, marital status id, marital status cv id, marital, civil status, mother tongue, native language, \
+                maritalstatus, marital status id, marital status cv id, profession cv id, occupation cv id, marital, civil status, mother tongue, native language, \
                 geschlecht, sexe, sexo, sesso, genero, plec, płeć, geslacht, staatsangehoerigkeit, nationalite, \
                 nacionalidad, nacionalidade, estado civil, familienstand, immigration status, veteran status, visa status, \
                 visa type, birthdate estimated value",
@@ -66,7 +66,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             scope: Scope::Anywhere,
             phrases: "\
                 license plate, licence plate, plate number, plate no, number plate, reg plate, registration plate, \
-                vehicle registration, vehicle plate, vin, vin number, kennzeichen, matricula, immatriculation, targa",
+                vehicle registration, vehicle plate, vin, vin number, chassis no, chassis number, kennzeichen, matricula, immatriculation, targa",
         },
         // Pay.
         Rule {
@@ -74,7 +74,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             phrases: "\
                 salary, salaries, base salary, basic salary, current salary, expected salary, annual salary, \
                 monthly salary, wage, wages, hourly wage, ctc, net pay, gross pay, take home pay, base pay, pay rate, \
-                annual income, monthly income, household income, gehalt, lohn, einkommen, salario, sueldo, salaire, \
+                annual income, monthly income, household income, gehalt, lohn, einkommen, salary expected, salary proposed, expected pay, desired salary, salario, sueldo, salaire, \
                 stipendio, nomina, wynagrodzenie, salaris",
         },
         // Accounts elsewhere.
@@ -83,7 +83,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             phrases: "id, uid, user id, userid, user uid, username, user name, handle, sub, subject, account id, openid, identifier, \
                 profile id, user, profile, login, nickname, member id, player id",
         },
-        Rule { scope: Scope::Anywhere, phrases: "openid identifier, social link, social links, social profile, unionid, openid, identity provider id, provider user id, provider account id, provider uid, external account id" },
+        Rule { scope: Scope::Anywhere, phrases: "openid identifier, social link, social links, social profile, social profiles, federated user id, federated username, linkedin profile, linkedin url, unionid, openid, identity provider id, provider user id, provider account id, provider uid, external account id" },
         Rule {
             scope: Scope::Of("identity, authentication, user authentication, external login, user identity, social account, linked account, federated identity, oauth account, user oauth, user login"),
             phrases: "uid, provider uid, provider user id, provider account id, external uid, provider key, subject, extern uid, user name",
@@ -107,7 +107,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             scope: Scope::OfPerson,
             phrases: "image, photo, avatar, picture, avatar url, gravatar, userpic, foto, signature, message signature, email signature, bio, biography, about me, about",
         },
-        Rule { scope: Scope::Of(PERSON_OR_NOT), phrases: "avatar, photo, gender, birthday, bio, location, city, headline" },
+        Rule { scope: Scope::OfBut(PERSON_OR_NOT, THINGS), phrases: "avatar, photo, gender, birthday, bio, location, city, headline" },
         // Work and school.
         Rule {
             scope: Scope::OfPerson,
@@ -133,8 +133,19 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         Rule {
             scope: Scope::Of(WORKERS),
             phrases: "\
-                grade, employment type, employment category, job, cost to company, job code",
+                \
+                grade, employment type, employment category, job, cost to company, job code, barcode, badge, rfid, rfid tag, \
+                departure reason, departure description, certificate, study field, study school, km home work",
         },
+        Rule { scope: Scope::Of("vehicle, car, truck, bike, motorcycle"), phrases: "plate, registration number, registration, registration no, tag number" },
+        Rule {
+            scope: Scope::Of(CAREER),
+            phrases: "\
+                school, school univ, university, institute, institution, institution name, school name, degree, qualification, \
+                major, field of study, gpa, score, level, year of passing, graduation year, class per, company, company name, employer, \
+                designation, title, position, total experience, maj opt subj",
+        },
+        Rule { scope: Scope::Of("applicant, candidate"), phrases: "lower range, upper range, notice period, salary range" },
         Rule { scope: Scope::Of(PERSONNEL_RECORDS), phrases: "designation, current designation, revised designation, job title, position, grade" },
         Rule { scope: Scope::Of("contact, lead, prospect, candidate, applicant, attendee, address, billing, shipping"), phrases: "company, company name, organization name" },
         // Whereabouts.

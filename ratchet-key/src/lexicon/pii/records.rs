@@ -13,7 +13,7 @@ pub(in crate::lexicon) const EMPLOYMENT: Topic = topic(
     "",
     &[
         Rule {
-            scope: Scope::Anywhere,
+            scope: Scope::Unless("office, club, group"),
             phrases: "\
                 joining date, date of joining, hire date, hired at, hired on, date hired, hiring date, employment start date, \
                 employment end date, relieving date, date of retirement, retirement date, resignation date, \
@@ -26,7 +26,7 @@ pub(in crate::lexicon) const EMPLOYMENT: Topic = topic(
             phrases: "\
                 start date, end date, termination date, terminated at, confirmation date, contract end date, offer date, \
                 scheduled confirmation date, held on, new workplace, \
-                joined at, joined date, leaving date, left at",
+                joined at, joined date, leaving date, left at, departure date",
         },
         Rule {
             scope: Scope::Of("salary slip, payslip, payroll entry detail, salary detail, salary structure assignment, employee payroll, additional salary, employee incentive, employee benefit"),
@@ -50,7 +50,8 @@ pub(in crate::lexicon) const CARE_DATES: Topic = topic(
             resolution date, admission date, discharge date, admitted datetime, discharge datetime, admitted at, discharged at, \
             scheduled date, date activated, date enrolled, date completed, appointment date, appointment time, auto expire date, \
             encounter datetime, encounter date, encounter time, visit date, visit time, obs datetime, date handed over, effective date, \
-            administered date, occurrence date, recorded date, date of care, performed at, accession number, expected discharge",
+            administered date, occurrence date, recorded date, date of care, performed at, accession number, expected discharge, period, issued, authored on, recorded on, onset date time, \
+            abatement date time, effective date time, occurrence date time, performed date time, performed period",
     }],
 );
 
@@ -68,7 +69,8 @@ pub(in crate::lexicon) const CLINICAL_CONTENT: Topic = topic(
                 dose, dose quantity, dosing instructions, drug id, drug, drug inventory id, as needed condition, instructions, \
                 indication, reason, order reason, clinical history, specimen source, laterality, clinical status, \
                 condition coded, condition non coded, additional detail, outcome, outcome concept id, result, results, finding, findings, \
-                body site, route of administration, lot number, vaccine, target disease, conclusion, impression, strength, \
+                body site, site, value quantity, value string, value codeable concept, component, stage, evidence, criticality, manifestation, \
+                vaccine code, dosage instruction, reason code, reason reference, reason non coded, end reason, lot number, vaccine, target disease, conclusion, impression, strength, \
                 systolic, diastolic, weight, height, temperature, pulse, respiration, bps, bpd, reference range, abnormal, program id",
         },
         Rule {
