@@ -21,7 +21,8 @@ const LOCKS: List = "\
     email confirmation, invite, invitation, invite code, invitation code, signup, enrollment";
 
 /// Keys that are records, where the secret is a column.
-const KEYS: List = "api, api key, auth, auth token, access, access token, access key, authtoken token, license";
+const KEYS: List =
+    "api, api key, auth, auth token, access, access token, access key, authtoken token, license";
 
 pub(super) const TOPIC: Topic = Topic {
     code: Code::R005,
@@ -29,7 +30,7 @@ pub(super) const TOPIC: Topic = Topic {
     neutral_tails: "\
         value, raw, str, string, hash, hashed, digest, sha, bcrypt, plain, plaintext, cleartext, header, encrypted, \
         enc, cipher, ciphertext, crypted, iv, text, current, previous, old, new, live, test, sandbox, production, \
-        base, pem, history",
+        base, pem, history, bidx",
     rules: &[
         // Passwords.
         Rule {
@@ -73,13 +74,19 @@ pub(super) const TOPIC: Topic = Topic {
             phrases: "\
                 cvv, cvc, otp, otp seed, otp secret, totp, totp seed, totp secret, mfa seed, recovery code, recovery codes, \
                 backup code, backup codes, scratch codes, verification code, security code, one time code, reset code, \
-                login code, code verifier, validation hash, confirmation hash, verification hash, reset hash, pin hash, pin code hash, tan",
+                login code, code verifier, validation hash, confirmation hash, verification hash, reset hash, remember digest, remember hash, reset digest, activation digest, pin hash, pin code hash, tan",
         },
         Rule { scope: Scope::Of(LOCKS), phrases: "code, codes" },
         Rule { scope: Scope::Of(KEYS), phrases: "key, display key" },
         // What proves the second factor.
-        Rule { scope: Scope::After("two fa, fa, tfa, mfa, two factor, second factor, factor auth, totp"), phrases: "settings, config, data, key, seed" },
-        Rule { scope: Scope::Of("authenticator, second factor, two factor, mfa device"), phrases: "config, data, seed" },
+        Rule {
+            scope: Scope::After("two fa, fa, tfa, mfa, two factor, second factor, factor auth, totp"),
+            phrases: "settings, config, data, key, seed",
+        },
+        Rule {
+            scope: Scope::Of("authenticator, second factor, two factor, mfa device"),
+            phrases: "config, data, seed",
+        },
         Rule { scope: Scope::Of("account, login, auth"), phrases: "salt, verifier, pass, hash" },
         // The half of a browser's push subscription that signs.
         Rule { scope: Scope::Of("push subscription, key"), phrases: "auth, auth key, key auth" },
@@ -87,7 +94,10 @@ pub(super) const TOPIC: Topic = Topic {
         // The id of device credentials is what the device shows.
         Rule { scope: Scope::Of("credential"), phrases: "credentials id, key, config, salt" },
         // The key with which an agent or an integration signs in.
-        Rule { scope: Scope::Of("edge, integration, pagerduty, opsgenie"), phrases: "routing key, integration key" },
+        Rule {
+            scope: Scope::Of("edge, integration, pagerduty, opsgenie"),
+            phrases: "routing key, integration key",
+        },
         // A payment has an authorization too; the secret one is a header.
         Rule { scope: Scope::Alone, phrases: "authorization, pin" },
         Rule { scope: Scope::Of("header, headers, proxy"), phrases: "authorization, cookie" },

@@ -4,7 +4,7 @@ use crate::lexicon::rule::List;
 
 /// Entities that are persons. Where a word means a company as often as a person, it is left out.
 pub(super) const PERSONS: List = "\
-    addressee, administrator, advisor, adviser, alumnus, applicant, approver, assignee, attendee, attorney, \
+    =profile, =user account, addressee, administrator, benefactor, ceo, chairman, director, advisor, adviser, alumnus, applicant, approver, assignee, attendee, attorney, \
     author, baby, beneficiary, bidder, borrower, buyer, candidate, cardholder, caregiver, carer, chauffeur, child, children, citizen, \
     claimant, client, clinician, coach, collaborator, commenter, consignee, consignor, consultant, contact, contractor, \
     cosigner, courier, customer, debtor, defendant, dependant, dependent, doctor, donor, driver, editor, emergency contact, emp, employee, \
@@ -33,8 +33,12 @@ pub(super) const WORKERS: List = "\
 
 /// Postal addresses that are a person's unless said otherwise.
 pub(super) const ADDRESSES: List = "\
-    address, addresses, place, waypoint, shipping, billing, delivery, residence, adresse, anschrift, direccion, \
+    address, addresses, place, waypoint, shipping, billing, residence, ship to, bill to, deliver to, adresse, anschrift, direccion, \
     endereco, indirizzo, adres";
+
+/// What is sent to someone, and has the address for it among its own fields.
+pub(super) const SENDINGS: List =
+    "shipment, delivery, consignment, parcel, order, donation, reservation, booking";
 
 /// Words that make an address, a name or a number that of an organisation, a place of business or a machine.
 pub(super) const THINGS: List = "\
@@ -73,7 +77,7 @@ pub(super) const CAREER: List = "\
 
 /// Whose body is weighed and measured.
 pub(super) const BODIES: List = "\
-    patient, person, people, user, member, child, baby, newborn, individual, athlete, employee, emp, paciente, persona, pessoa";
+    patient, person, people, user, member, child, lead, baby, newborn, individual, athlete, employee, emp, paciente, persona, pessoa";
 
 /// Records of what was found about, done to or given to a patient.
 pub(super) const CLINICAL: List = "\
@@ -83,7 +87,9 @@ pub(super) const CLINICAL: List = "\
     test result, vital, vital sign, procedure, symptom, clinical note, clinical impression, diagnostic report, \
     care plan, problem list, patient problem, risk assessment, family history, medical history, medical record, \
     health record, patient program, patient state, patient history, treatment, therapy, surgery, specimen, \
-    drug prescription, therapy plan detail, encounter diagnosis";
+    drug prescription, encounter diagnosis, consultation, soap note, progress note, prescription item, prescription detail, \
+    prescription line, patient assessment, past visit, examination, checkup, screening, triage, nursing note, operation, \
+    treatment plan, therapy session, lab order, lab report, radiology report, patient service, inpatient";
 
 /// Contacts of a patient with those who care for them.
 pub(super) const CARE: List = "\
@@ -91,7 +97,9 @@ pub(super) const CARE: List = "\
     obs, observation, condition, diagnosis, allergy, drug order, test order, immunization, vaccination, procedure, \
     prescription, medication, medication dispense, medication request, medication statement, lab result, \
     lab test, vital, vital sign, patient program, patient state, clinical note, treatment, surgery, encounter diagnosis, \
-    diagnostic report, service request, clinical procedure, patient medical record, medication administration, care plan";
+    diagnostic report, service request, clinical procedure, medical record, medication administration, care plan, \
+    consultation, soap note, progress note, prescription item, patient assessment, past visit, examination, checkup, \
+    screening, triage, therapy session, operation, patient service, lab order, lab report";
 
 /// Words after an entity that leave it what it is.
 pub(super) const TRANSPARENT: List = "\
@@ -102,5 +110,5 @@ pub(super) const TRANSPARENT: List = "\
 pub(super) const QUALIFIERS: List = "\
     home, house, billing, shipping, delivery, mailing, permanent, current, present, previous, former, primary, \
     secondary, main, alternate, alternative, alt, other, preferred, private, personal, work, emergency, local, new, old, \
-    residence, residential, registered, legal, last, native, own, birth, unconfirmed, hashed, external, origin, destination, pickup, dropoff, additional, second, day, \
+    residence, residential, registered, legal, last, native, own, birth, unconfirmed, hashed, external, origin, destination, pickup, dropoff, formatted, full, complete, detailed, additional, second, day, \
     evening, temporary, temp, correspondence, original, encrypted";

@@ -118,13 +118,13 @@ impl Rule {
     /// What fires on the name, of which `phrase` is what is left without neutral tails.
     fn fires<'a>(&self, name: &Name, phrase: &'a str) -> Option<&'a str> {
         // Most rules do not even list the last word.
-        if !self.phrases.contains(phrase.rsplit(' ').next()?) && !self.phrases.contains("* ") {
+        if !self.phrases.contains(phrase.rsplit(' ').next()?) {
             return None;
         }
         let fired = entries(self.phrases).filter_map(|entry| {
             let before = before(phrase, entry)?;
             let fired = phrase.get(before.len()..)?.trim_start();
-            self.scope.allows(name, before).then_some(fired)
+            self.scope.allows(name, before, entry).then_some(fired)
         });
         fired.max_by_key(|fired| fired.len())
     }
@@ -132,17 +132,18 @@ impl Rule {
 
 impl Scope {
     /// Whether a phrase counts that ends the name, with `before` in front of it.
-    fn allows(self, name: &Name, before: &str) -> bool {
+    fn allows(self, name: &Name, before: &str, phrase: &str) -> bool {
+        let is_silenced = |by: List| {
+            let is_own = |word: &str| phrase.split(' ').any(|own| own == word);
+            entries(by).any(|word| name.holds(word) && !is_own(word))
+        };
         match self {
             Self::Anywhere => true,
-            Self::Unless(silencers) => !entries(silencers).any(|word| name.holds(word)),
+            Self::Unless(silencers) => !is_silenced(silencers),
             Self::Alone => before.is_empty() && name.entity.is_empty(),
             Self::OfPerson => is_said_of(name, before, PERSONS),
             Self::Of(owners) => is_said_of(name, before, owners),
-            Self::OfBut(owners, silencers) => {
-                let mut beside = before.split(' ').chain(name.entity.split(' '));
-                is_said_of(name, before, owners) && !beside.any(|word| contains(silencers, word))
-            }
+            Self::OfBut(owners, silencers) => is_said_of(name, before, owners) && !is_silenced(silencers),
             Self::NotOf(owners) => !is_said_of(name, before, owners),
             Self::After(words) => is_one_of(before, words),
         }
@@ -164,16 +165,14 @@ fn before<'a>(text: &'a str, phrase: &str) -> Option<&'a str> {
 /// Whether a phrase with `before` in front of it is said of something listed: by those words or, if they leave it
 /// open, by the entity.
 fn is_said_of(name: &Name, before: &str, listed: List) -> bool {
-    let is_open = |word: &str| contains(QUALIFIERS, word) || contains(TRANSPARENT, word);
-    if is_one_of(before, listed) {
-        return true;
+    let is = |owner: &str| {
+        is_one_of(owner, listed)
+            || is_one_of(without_tails(owner, |word| contains(TRANSPARENT, word)), listed)
+    };
+    match without_tails(before, |word| contains(QUALIFIERS, word)) {
+        "" => is(&name.entity) || is(before),
+        owner => is(owner) || is(before),
     }
-    let owner = without_tails(before, is_open);
-    if !owner.is_empty() {
-        return owner != before && is_one_of(owner, listed);
-    }
-    let entity = name.entity.as_str();
-    is_one_of(entity, listed) || is_one_of(without_tails(entity, |word| contains(TRANSPARENT, word)), listed)
 }
 
 fn without_tails(mut text: &str, is_tail: impl Fn(&str) -> bool) -> &str {
@@ -184,8 +183,14 @@ fn without_tails(mut text: &str, is_tail: impl Fn(&str) -> bool) -> &str {
 }
 
 /// Whether a listed word or phrase ends the owner: `app_user` is a user, `user_group` is a group.
+///
+/// An entry that begins with `=` must be all of it.
 fn is_one_of(owner: &str, listed: List) -> bool {
-    !owner.is_empty() && entries(listed).any(|entry| before(owner, entry).is_some())
+    let is = |entry: &str| match entry.strip_prefix('=') {
+        Some(whole) => owner == whole,
+        None => before(owner, entry).is_some(),
+    };
+    !owner.is_empty() && entries(listed).any(is)
 }
 
 /// Words at the start of a name that is a flag, a bound or a count.

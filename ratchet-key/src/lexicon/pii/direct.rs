@@ -2,7 +2,7 @@
 
 use super::topic;
 use crate::lexicon::Category;
-use crate::lexicon::entities::{ADDRESSES, PERSON_OR_NOT, THINGS};
+use crate::lexicon::entities::{ADDRESSES, PERSON_OR_NOT, SENDINGS, THINGS};
 use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
 /// Forms in which the same datum is kept.
@@ -23,7 +23,7 @@ const CONTACTS: List = "\
 /// Where a person lives or has things sent.
 const HOMES: List = "\
     shipping address, billing address, delivery address, home address, current address, permanent address, \
-    present address, residential address, street address, street name, address line, addressline, mailing address, \
+    present address, residential address, address number, street address, street name, address line, addressline, mailing address, \
     postal address, ship to address, bill to address, street number, house number, apartment number, \
     hausnummer, strasse, straße, anschrift, direccion, endereco, indirizzo, logradouro, calle, domicilio, adres zamieszkania";
 
@@ -40,13 +40,18 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         Rule { scope: Scope::Unless(THINGS), phrases: HOMES },
         Rule { scope: Scope::OfPerson, phrases: CONTACTS },
         Rule { scope: Scope::OfPerson, phrases: HOMES },
+        Rule { scope: Scope::Of(SENDINGS), phrases: "address, street" },
         // Who wrote a mail, and to whom.
         Rule {
-            scope: Scope::Unless("template, campaign, mailing, server, settings, setting, config, smtp, default"),
+            scope: Scope::Unless(
+                "template, campaign, mailing, server, settings, setting, config, smtp, default",
+            ),
             phrases: "email from, email to, email cc, email bcc, to email, to emails, cc email, cc emails",
         },
         Rule {
-            scope: Scope::Of("incoming email, inbound email, received email, email log, email message, mail log"),
+            scope: Scope::Of(
+                "incoming email, inbound email, received email, email log, email message, mail log",
+            ),
             phrases: "from, from address, from addresses, to addresses, cc addresses, from name",
         },
         // Parts of a person's name.
@@ -68,29 +73,32 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 nome completo, nome cognome, user full name, customer details, billing details, shipping details, \
                 contact details, personal details, guest details, payer details, passenger details",
         },
-        Rule { scope: Scope::Unless("credential, key, card, payment, method, device, registry, wallet"), phrases: "nickname" },
         // Programs sign in too.
-        Rule { scope: Scope::Unless(PROGRAMS), phrases: "username, user name, userid name, loginname, login name, screen name" },
+        Rule {
+            scope: Scope::Unless(PROGRAMS),
+            phrases: "username, user name, userid name, loginname, login name, screen name",
+        },
         // Numbers that a state or a hospital gives to a person.
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                ssn, social security, social security no, sin number, sin num, sin no, tin number, federaltaxid, itin, nino, national insurance, national insurance no, \
+                ssn, social security, social security no, social num, social no, social number, sin number, sin num, sin no, tin number, federaltaxid, itin, nino, national insurance, national insurance no, \
                 national id, national identity, national identity no, nationalid, ssnid, sinid, identification id, passport id, taxvat, identity number, identity card number, personal id, personal id number, \
                 id card number, idcard, id card no, id document number, personal identification number, \
                 passport, passport number, passport no, tax id, taxpayer id, \
                 driver license, drivers license, driver licence, drivers licence, driving license, driving licence, \
                 driver license number, drivers license number, license number, licence number, license no, licence no, dl number, \
-                voter id, visa no, visa number, permit no, work permit number, residence permit number, military id, cpf, rg number, curp, dni, nie, nif, \
+                voter id, visa no, visa number, permit no, work permit number, residence permit number, military id, cpf, cpf cnpj, rg number, nik, npwp, cnic, nric, hkid, bvn, snils, tckn, personnummer, jmbg, oib, egn, ppsn, \
+                ahv number, kra pin, emirates id, iqama, bpjs number, bpjs health number, curp, dni, nie, nif, \
                 rut, cedula, bsn, pesel, aadhaar, aadhar, codice fiscale, steuer id, steuernummer, \
                 personalausweisnummer, reisepassnummer, sozialversicherungsnummer, numero de securite sociale, \
                 medical record number, mrn, nhs number, health insurance number, insurance policy number, insurance number, insurance id number, \
                 medicare number, patient identifier, pan number, pan card, uan number, provident fund account",
         },
         // Two readings, a card number and a tax number, both of a person.
-        Rule { scope: Scope::Alone, phrases: "pan" },
+        Rule { scope: Scope::Alone, phrases: "pan, nickname" },
         Rule { scope: Scope::Of("taxpayer"), phrases: "pan, pan no" },
-        Rule { scope: Scope::Of(PERSON_OR_NOT), phrases: "handle, display name, mobile, user" },
+        Rule { scope: Scope::Of(PERSON_OR_NOT), phrases: "handle, display name, mobile, nickname" },
         // A word for one of its parts says more of a person than of a thing.
         Rule {
             scope: Scope::OfPerson,
@@ -99,26 +107,38 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 address, addresses, street, mobile, tel, cell, fax, login, handle, pan, ss, id number, id no, identification number, \
                 skype, skype id, personal email, company email, office email, business email, office phone, company phone, \
                 email id, work email, identifier value, nom, nombre, nome, naam, adresse, adres, rg, suffix name, \
-                document number, policy number, mail, family members, spouse, spouse name",
+                document number, doc number, doc no, nin, inn, nickname, policy number, mail, family members, spouse, spouse name",
         },
         Rule {
             scope: Scope::OfBut(ADDRESSES, THINGS),
             phrases: "\
-                name, street, line, address, address line, phone, company phone, recipient, contact, full address, alternative phone, apartment, \
-                house, unit, flat, floor, number, care of",
+                name, street, address, address line, phone, company phone, recipient, contact, full address, alternative phone, apartment, \
+                house, care of",
         },
-        Rule { scope: Scope::Of("credit card, debit card, bank card, payment card, stored card"), phrases: "name, holder" },
+        Rule {
+            scope: Scope::Of("credit card, debit card, bank card, payment card, stored card"),
+            phrases: "name, holder",
+        },
         Rule { scope: Scope::Of("human name, person name"), phrases: "family, given, text, prefix text" },
-        Rule { scope: Scope::Of("shipment, parcel, package, postcard, letter, consignment"), phrases: "recipient, receiver, addressee" },
+        Rule {
+            scope: Scope::Of("shipment, parcel, package, postcard, letter, consignment"),
+            phrases: "recipient, receiver, addressee",
+        },
         Rule { scope: Scope::Of("account, login"), phrases: "mail" },
         Rule { scope: Scope::After("sms, reminder, emergency, whatsapp"), phrases: "number, no" },
-        Rule { scope: Scope::Of("insurance, insurance data, coverage, subscription policy, insurance policy"), phrases: "policy number, member number, subscriber number, member id, subscriber id" },
+        Rule {
+            scope: Scope::Of("insurance, insurance data, coverage, subscription policy, insurance policy"),
+            phrases: "policy number, member number, subscriber number, member id, subscriber id",
+        },
         // Carbon copies and recipients of a message are addresses.
         Rule {
             scope: Scope::Of("email, mail, message, sms, outbound"),
             phrases: "to, cc, bcc, recipient, recipients, sender, absender, to address",
         },
-        Rule { scope: Scope::Of("patient identifier, client identifier, person identifier, identity document"), phrases: "identifier, document key" },
+        Rule {
+            scope: Scope::Of("patient identifier, client identifier, person identifier, identity document"),
+            phrases: "identifier, document key",
+        },
     ],
 );
 

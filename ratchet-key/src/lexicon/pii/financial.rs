@@ -5,7 +5,8 @@ use crate::lexicon::Category;
 use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
 /// Entities whose cards are made of paper.
-const GAMES: List = "board, deck, game, hand, kanban, gift, loyalty, report, business, sim, id, identity, health, membership";
+const GAMES: List =
+    "board, deck, game, hand, kanban, gift, loyalty, report, business, sim, id, identity, health, membership";
 
 const CARDS: List = "card, credit card, debit card, payment card, bank card, cc, stored card, payment method";
 
@@ -44,7 +45,10 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 number, month, year, expiry, expiration, expiry date, expiration date, expires at, exp, bin, last, \
                 last digits, fingerprint data, track, expires",
         },
-        Rule { scope: Scope::Of(BANK_ACCOUNTS), phrases: "number, account, account number, iban, mask, last, holder" },
+        Rule {
+            scope: Scope::Of(BANK_ACCOUNTS),
+            phrases: "number, account, account number, iban, mask, last, numero",
+        },
         Rule { scope: Scope::OfPerson, phrases: "iban, bank account name" },
     ],
 );

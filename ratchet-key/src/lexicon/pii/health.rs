@@ -8,11 +8,12 @@ use crate::lexicon::rule::{List, Rule, Scope, Topic};
 /// Systems that have symptoms and diagnoses too.
 const MACHINES: List = "\
     server, system, service, device, vehicle, engine, network, cluster, node, ticket, issue, bug, incident, error, \
-    asset, equipment, water, plant, catalog, catalogue, inventory, formulary, template, type, category, unit";
+    asset, equipment, water, plant, catalog, catalogue, inventory, formulary, template, type, category";
 
 pub(in crate::lexicon) const TOPIC: Topic = topic(
     Category::Health,
-    "notes, note, text, value, raw, str, coded, non, comment, comments, details, history, encrypted",
+    "notes, note, text, value, raw, str, coded, non, comment, comments, details, history, encrypted, cm, kg, mg, ml, lb, lbs, ft, mmhg, bpm, \
+        percent, pct, level, systolic, diastolic, index",
     &[
         Rule {
             scope: Scope::Unless(MACHINES),
@@ -34,7 +35,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 procedure code, mental health, hiv status, genetic data, anamnesis, \
                 anamnese, diagnose, allergie, allergien, medikament, medikamente, blutgruppe, krankheit, behandlung, \
                 enfermedad, alergias, diagnostico, grupo sanguineo, groupe sanguin, maladie, allergia, terapia, \
-                krankheitsbild, injury, injuries, illness, disease, diseases, sick note",
+                krankheitsbild, injury, injuries, injury type, disease type, cancer type, diabetes type, allergy type, sugar level, oxygen sat, illness, disease, diseases, sick note",
         },
         // A wearable measures its wearer.
         Rule {

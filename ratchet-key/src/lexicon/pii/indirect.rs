@@ -2,7 +2,9 @@
 
 use super::topic;
 use crate::lexicon::Category;
-use crate::lexicon::entities::{ADDRESSES, CAREER, INVENTED, MACHINES, PERSONNEL_RECORDS, PERSON_OR_NOT, THINGS, WORKERS};
+use crate::lexicon::entities::{
+    ADDRESSES, CAREER, INVENTED, MACHINES, PERSON_OR_NOT, PERSONNEL_RECORDS, SENDINGS, THINGS, WORKERS,
+};
 use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
 /// Where other accounts of a person are.
@@ -21,11 +23,11 @@ const WHEREABOUTS: List = "\
     municipality, prefecture, locality, sublocality, hometown, location, current location, last location, coordinates, coords, \
     geo, geolocation, geopoint, point, parish, ciudad, cidade, ville, ort, stadt, wohnort, plz, postleitzahl, code postal, \
     codigo postal, cep, cap, citta, città, miasto, kod pocztowy, woonplaats, land, pais, país, pays, bairro, estado, \
-    plus four, zip plus four, city code";
+    plus four, zip plus four, city code, city locality";
 
 pub(in crate::lexicon) const TOPIC: Topic = topic(
     Category::IndirectPii,
-    "value, raw, str, text, address, addr, url, uri, path, file, hash, number, no, num, nr, encrypted, remote, cooked",
+    "value, raw, str, text, address, addr, url, uri, path, file, hash, number, no, num, nr, encrypted, remote, cooked, amount, cents, usd, eur",
     &[
         // Networks and devices.
         Rule {
@@ -39,7 +41,10 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 browser info, x forwarded for, forwarded for, advertising id, idfa, gaid, imei, imsi, iccid, device info, browser user agent, user location, \
                 client hostname",
         },
-        Rule { scope: Scope::OfPerson, phrases: "ua, mac address, browser, device model, device name, last ip, ip" },
+        Rule {
+            scope: Scope::OfPerson,
+            phrases: "ua, mac address, browser, device model, device name, last ip, ip",
+        },
         // Birth, and what it brings.
         Rule {
             scope: Scope::Unless(INVENTED),
@@ -48,7 +53,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 year of birth, birthtime, place of birth, birth place, birthplace, country of birth, city of birth, born on, born at, \
                 date of death, death date, deceased date, deceased at, date deceased, deceased datetime, geburtsdatum, geburtstag, geburtsort, date de naissance, date naissance, \
                 lieu de naissance, fecha de nacimiento, fecha nacimiento, data nascimento, data de nascimento, \
-                data di nascita, data nascita, geboortedatum, data urodzenia, gender, gender code, gender cv id, gender id, pronouns, \
+                data di nascita, data nascita, geboortedatum, data urodzenia, sex, sex code, sex id, gender, gender code, gender identity, gender identity code, gender cv id, gender id, pronouns, \
                 sexual orientation, ethnicity, ethnicity id, ethnicity code, ethnic group, ethnoracial, race ethnicity, race code, ethnic race code, nation code, nationality, nationality code, nationality id, \
                 citizenship, religion, religion id, caste, political affiliation, political party, marital status, \
                 maritalstatus, marital status id, marital status cv id, profession cv id, occupation cv id, marital, civil status, mother tongue, native language, \
@@ -70,7 +75,9 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         },
         // Pay.
         Rule {
-            scope: Scope::Unless("range, publish, opening, template, structure, component, min, max, company"),
+            scope: Scope::Unless(
+                "range, publish, opening, template, structure, component, min, max, company",
+            ),
             phrases: "\
                 salary, salaries, base salary, basic salary, current salary, expected salary, annual salary, \
                 monthly salary, wage, wages, hourly wage, ctc, net pay, gross pay, take home pay, base pay, pay rate, \
@@ -83,9 +90,14 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             phrases: "id, uid, user id, userid, user uid, username, user name, handle, sub, subject, account id, openid, identifier, \
                 profile id, user, profile, login, nickname, member id, player id",
         },
-        Rule { scope: Scope::Anywhere, phrases: "openid identifier, social link, social links, social profile, social profiles, federated user id, federated username, linkedin profile, linkedin url, unionid, openid, identity provider id, provider user id, provider account id, provider uid, external account id" },
         Rule {
-            scope: Scope::Of("identity, authentication, user authentication, external login, user identity, social account, linked account, federated identity, oauth account, user oauth, user login"),
+            scope: Scope::Anywhere,
+            phrases: "openid identifier, social link, social links, social profile, social profiles, federated user id, federated username, linkedin profile, linkedin url, unionid, openid, identity provider id, provider user id, provider account id, provider uid, external account id",
+        },
+        Rule {
+            scope: Scope::Of(
+                "identity, authentication, user authentication, external login, user identity, social account, linked account, federated identity, oauth account, user oauth, user login",
+            ),
             phrases: "uid, provider uid, provider user id, provider account id, external uid, provider key, subject, extern uid, user name",
         },
         // Family.
@@ -94,7 +106,10 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             phrases: "reln, reln cv id, relationship cv id, relation to patient, relationship to patient, kinship, relationship to applicant, relationship to employee",
         },
         Rule { scope: Scope::Of("relationship"), phrases: "relationship, relationship type" },
-        Rule { scope: Scope::OfPerson, phrases: "relationship, relation, relationship type, relation type, relationship code" },
+        Rule {
+            scope: Scope::OfPerson,
+            phrases: "relationship, relation, relationship type, relation type, relationship code",
+        },
         // Pictures and bodies.
         Rule {
             scope: Scope::Anywhere,
@@ -102,21 +117,27 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 portrait, selfie, fingerprint template, face embedding, faceprint, voiceprint, retina scan, signature image, \
                 profile picture, profile photo, profile image, profile pic, headshot, passport photo, id photo",
         },
-        Rule { scope: Scope::Of("proof, signature, proof of delivery, delivery"), phrases: "data, raw data, photo, signature" },
+        Rule {
+            scope: Scope::Of("proof, signature, proof of delivery, delivery"),
+            phrases: "data, raw data, photo, signature",
+        },
         Rule {
             scope: Scope::OfPerson,
             phrases: "image, photo, avatar, picture, avatar url, gravatar, userpic, foto, signature, message signature, email signature, bio, biography, about me, about",
         },
-        Rule { scope: Scope::OfBut(PERSON_OR_NOT, THINGS), phrases: "avatar, photo, gender, birthday, bio, location, city, headline" },
+        Rule {
+            scope: Scope::OfBut(PERSON_OR_NOT, THINGS),
+            phrases: "avatar, photo, gender, birthday, bio, location, city, headline",
+        },
         // Work and school.
         Rule {
             scope: Scope::OfPerson,
             phrases: "\
-                age, sex, race, title, salutation, honorific, prefix, suffix, degree, position, designation, \
-                job title, jobtitle, job title code, title code, occupation, profession, specialty, speciality, specialization, employer, employer name, \
+                age, age group, age range, race, title, salutation, honorific, prefix, suffix, degree, position, designation, \
+                job title, jobtitle, job title code, title code, job, occupation, occupation category, profession, expertise, specialty, speciality, specialization, employer, employer name, \
                 workplace, work experience, work history, \
                 experience, education, qualification, highest qualification, university, school, college, skills, resume, \
-                resume link, resume attachment, resume url, cv, cover letter, headline, income, military service, military status, housing, accommodation type, family size, homeless, institute, major, \
+                resume link, resume attachment, resume url, cv, cover letter, headline, income, income range, income bracket, income level, military service, military status, housing, accommodation type, family size, homeless, institute, major, \
                 blood relation, family background, num children, number of children, household size, beruf, anrede, titel, hobbies, interests, \
                 linkedin, linkedin url, twitter, twitter handle, facebook, instagram, github, \
                 website, homepage, personal website",
@@ -125,19 +146,25 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             scope: Scope::Anywhere,
             phrases: "\
                 badge number, badge no, badge id, employee number, employee no, emp no, empno, \
-                personnel number, payroll number, personalnummer, student number, matriculation number, staff number, \
+                employee code, emp code, staff code, personnel number, payroll number, personalnummer, student number, matriculation number, staff number, \
                 attendance device id, work permit, cover letter, resume attachment, resume, curriculum vitae, reason for leaving, \
                 exit reason, applicant rating, performance rating",
         },
-        Rule { scope: Scope::Unless("opening, posting, vacancy, requisition, advert, template, category"), phrases: "job title, jobtitle" },
+        Rule {
+            scope: Scope::Unless("opening, posting, vacancy, requisition, advert, template, category"),
+            phrases: "job title, jobtitle",
+        },
         Rule {
             scope: Scope::Of(WORKERS),
             phrases: "\
                 \
-                grade, employment type, employment category, job, cost to company, job code, barcode, badge, rfid, rfid tag, \
+                grade, employment type, employment status, employment category, job, cost to company, job code, barcode, badge, rfid, rfid tag, \
                 departure reason, departure description, certificate, study field, study school, km home work",
         },
-        Rule { scope: Scope::Of("vehicle, car, truck, bike, motorcycle"), phrases: "plate, registration number, registration, registration no, tag number" },
+        Rule {
+            scope: Scope::Of("vehicle, car, truck, bike, motorcycle"),
+            phrases: "plate, registration number, registration, registration no, tag number",
+        },
         Rule {
             scope: Scope::Of(CAREER),
             phrases: "\
@@ -145,12 +172,27 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 major, field of study, gpa, score, level, year of passing, graduation year, class per, company, company name, employer, \
                 designation, title, position, total experience, maj opt subj",
         },
-        Rule { scope: Scope::Of("applicant, candidate"), phrases: "lower range, upper range, notice period, salary range" },
-        Rule { scope: Scope::Of(PERSONNEL_RECORDS), phrases: "designation, current designation, revised designation, job title, position, grade" },
-        Rule { scope: Scope::Of("contact, lead, prospect, candidate, applicant, attendee, address, billing, shipping"), phrases: "company, company name, organization name" },
+        Rule {
+            scope: Scope::Of("applicant, candidate"),
+            phrases: "lower range, upper range, notice period, salary range",
+        },
+        Rule {
+            scope: Scope::Of(PERSONNEL_RECORDS),
+            phrases: "designation, current designation, revised designation, job title, position, grade",
+        },
+        Rule {
+            scope: Scope::Of(
+                "contact, lead, prospect, candidate, applicant, attendee, address, billing, shipping",
+            ),
+            phrases: "company, company name, organization name",
+        },
         // Whereabouts.
         Rule { scope: Scope::OfPerson, phrases: WHEREABOUTS },
         Rule { scope: Scope::OfBut(ADDRESSES, THINGS), phrases: WHEREABOUTS },
+        Rule {
+            scope: Scope::Of(SENDINGS),
+            phrases: "city, zip, zip code, zipcode, postal code, postcode, district, province",
+        },
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
@@ -159,6 +201,11 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 billing company, shipping company, billing region, shipping region, billing province, shipping province, \
                 ship city, ship country, ship zip, ship postal code, ip country, ip city, geo ip country",
         },
-        Rule { scope: Scope::Of("interview feedback, interview, exit interview, appraisal, performance review, employee performance feedback"), phrases: "feedback, interview summary, reflections" },
+        Rule {
+            scope: Scope::Of(
+                "interview feedback, interview, exit interview, appraisal, performance review, employee performance feedback",
+            ),
+            phrases: "feedback, interview summary, reflections",
+        },
     ],
 );

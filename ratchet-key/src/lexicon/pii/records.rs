@@ -29,7 +29,9 @@ pub(in crate::lexicon) const EMPLOYMENT: Topic = topic(
                 joined at, joined date, leaving date, left at, departure date",
         },
         Rule {
-            scope: Scope::Of("salary slip, payslip, payroll entry detail, salary detail, salary structure assignment, employee payroll, additional salary, employee incentive, employee benefit"),
+            scope: Scope::Of(
+                "salary slip, payslip, payroll entry detail, salary detail, salary structure assignment, employee payroll, additional salary, employee incentive, employee benefit",
+            ),
             phrases: "\
                 amount, base, variable, net pay, gross pay, total deduction, total earnings, rounded total, hour rate, \
                 total in words, gross earning, incentive amount, net amount, payout, bonus, year to date, month to date, \
@@ -42,28 +44,36 @@ pub(in crate::lexicon) const EMPLOYMENT: Topic = topic(
 pub(in crate::lexicon) const CARE_DATES: Topic = topic(
     Category::IndirectPii,
     "",
-    &[Rule {
-        scope: Scope::Of(CARE),
-        phrases: "\
+    &[
+        Rule {
+            scope: Scope::Of("patient"),
+            phrases: "next appointment, last visit, last appointment, surgery date, injury date, admission date, discharge date, date of admission, \
+            date of discharge, first visit, last visit date, next visit",
+        },
+        Rule {
+            scope: Scope::Of(CARE),
+            phrases: "\
             datetime, date, start, end, start date, end date, start time, end time, start datetime, end datetime, date started, \
             date stopped, started at, ended at, date start, date stop, begdate, enddate, onset date, onset, onset datetime, \
             resolution date, admission date, discharge date, admitted datetime, discharge datetime, admitted at, discharged at, \
             scheduled date, date activated, date enrolled, date completed, appointment date, appointment time, auto expire date, \
             encounter datetime, encounter date, encounter time, visit date, visit time, obs datetime, date handed over, effective date, \
-            administered date, occurrence date, recorded date, date of care, performed at, accession number, expected discharge, period, issued, authored on, recorded on, onset date time, \
+            administered date, occurrence date, recorded date, date of care, performed at, accession number, expected discharge, period, time, started on, ended on, issued at, issued on, follow up date, next visit, service date, \
+            date of service, time of visit, issued, authored on, recorded on, onset date time, \
             abatement date time, effective date time, occurrence date time, performed date time, performed period",
-    }],
+        },
+    ],
 );
 
 /// What was found or given.
 pub(in crate::lexicon) const CLINICAL_CONTENT: Topic = topic(
     Category::Health,
-    "coded, non, text, numeric, complex, modifier, drug, notes, note, description, detail",
+    "coded, non, text, numeric, complex, modifier, drug, notes, note, description, detail, cm, kg, mg, ml",
     &[
         Rule {
             scope: Scope::Of(CLINICAL),
             phrases: "\
-                value, concept, concept id, value coded, value coded name id, value datetime, value boolean, interpretation, comments, \
+                value, concept, concept id, medication name, medicine name, drug name, times per day, findings, recommendation, recommendations, summary, value coded, value coded name id, value datetime, value boolean, interpretation, comments, \
                 comment, notes, note, name, brand name, code, title, description, severity, severity id, severity concept id, reaction, reactions, reaction concept id, \
                 reaction concept, allergen type, coded allergen, non coded allergen, certainty, verification status, rank, \
                 dose, dose quantity, dosing instructions, drug id, drug, drug inventory id, as needed condition, instructions, \
@@ -74,8 +84,14 @@ pub(in crate::lexicon) const CLINICAL_CONTENT: Topic = topic(
                 systolic, diastolic, weight, height, temperature, pulse, respiration, bps, bpd, reference range, abnormal, program id",
         },
         Rule {
-            scope: Scope::Of("encounter, visit, admission, appointment, patient encounter, patient appointment, inpatient record"),
-            phrases: "reason, chief complaint, indication concept id, symptoms, notes, note, clinical note, reason for visit, discharge summary, complaint",
+            scope: Scope::Of("soap note, progress note"),
+            phrases: "subjective, objective, assessment, assessment codes, plan",
+        },
+        Rule {
+            scope: Scope::Of(
+                "encounter, visit, admission, appointment, patient encounter, patient appointment, inpatient record",
+            ),
+            phrases: "reason, chief complaint, indication concept id, symptoms, notes, note, clinical note, reason for visit, reason visit, complaint, diagnosis, discharge summary",
         },
     ],
 );
