@@ -18,11 +18,10 @@ const ACCOUNTS: List = "\
 const LOCKS: List = "\
     recovery, backup, verification, otp, factor, mfa, login, magic, magic link, access, reset, activation, oauth, \
     oauth authorization, device, door, gate, alarm, security, security access, unlock, lock, entry, sms, pairing, \
-    email confirmation, invite, invitation, invite code, invitation code, signup, enrollment";
+    email confirmation, invite, invitation, otp code, otp challenge, invite code, invitation code, signup, enrollment";
 
 /// Keys that are records, where the secret is a column.
-const KEYS: List =
-    "api, api key, auth, auth token, access, access token, access key, authtoken token, license";
+const KEYS: List = "api, api key, auth, auth token, access, access token, access key, authtoken token, license, agent, runner";
 
 pub(super) const TOPIC: Topic = Topic {
     code: Code::R005,
@@ -36,9 +35,9 @@ pub(super) const TOPIC: Topic = Topic {
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                password, passwords, passwd, pwd, passphrase, passcode, password salt, encrypted password, \
+                password, passwords, passwd, pwd, pw, passphrase, passcode, password salt, encrypted password, \
                 pass hash, passhash, passwordhash, userpassword, user pass, smtp pass, db pass, auth pass, pw hash, \
-                mot de passe, mdp, contrasena, contraseña, clave de acceso, senha, passwort, kennwort, wachtwoord, haslo, hasło",
+                mot de passe, mdp, contrasena, contraseña, clave de acceso, senha, passwort, kennwort, wachtwoord, haslo, hasło, auth config, auth data, auth settings, auth header, auth headers",
         },
         // Secrets and private keys.
         Rule {

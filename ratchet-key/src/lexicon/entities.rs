@@ -17,10 +17,15 @@ pub(super) const PERSONS: List = "\
     rider, seller, sender, shareholder, shopper, signatory, signee, signer, sibling, speaker, spouse, staff, student, \
     submitter, subscriber, supervisor, surgeon, taxpayer, teacher, therapist, trainee, trainer, traveler, traveller, \
     trustee, tutor, ubo, user, usr, victim, visitor, volunteer, voter, wife, witness, worker, \
-    kunde, kunden, mitarbeiter, benutzer, nutzer, empfaenger, empfänger, ansprechpartner, schueler, schüler, \
-    cliente, usuario, empleado, persona, paciente, alumno, destinatario, pessoa, funcionario, colaborador, \
-    utilisateur, personne, salarie, salarié, destinataire, eleve, élève, utente, dipendente, paziente, studente, \
-    klant, gebruiker, medewerker, inwoner, klient, uzytkownik, pracownik, pacjent, osoba";
+    kyc, kyc verification, kyc case, kyc record, kyc application, kyc profile, identity verification, \
+    kunde, kunden, mitarbeiter, benutzer, nutzer, empfaenger, empfänger, ansprechpartner, schueler, schüler, mitglied, \
+    mieter, vermieter, besucher, gast, lehrer, arzt, fahrer, bewerber, \
+    cliente, usuario, empleado, trabajador, persona, paciente, alumno, estudiante, profesor, medico, conductor, socio, \
+    huesped, destinatario, pessoa, funcionario, colaborador, aluno, motorista, titular, dependente, contato, contacto, \
+    utilisateur, personne, salarie, salarié, destinataire, eleve, élève, etudiant, adherent, abonne, locataire, medecin, \
+    utente, dipendente, paziente, studente, conducente, \
+    klant, gebruiker, medewerker, werknemer, inwoner, huurder, leerling, klient, uzytkownik, pracownik, pacjent, \
+    kierowca, osoba";
 
 /// Entities that are a person as often as a company or a program: only words for a person count there.
 pub(super) const PERSON_OR_NOT: List = "\
@@ -45,7 +50,7 @@ pub(super) const THINGS: List = "\
     organization, organisation, company, companies, business, corporate, firm, enterprise, tenant, merchant, supplier, \
     vendor, manufacturer, brand, store, shop, warehouse, depot, hub, office, branch, facility, hospital, clinic, pharmacy, \
     lab, school, university, institution, bank, agency, department, team, venue, restaurant, hotel, station, airport, \
-    port, stock, outlet, property, location, region, zone, area, site, website, portal, channel, inbox, mailbox, \
+    port, stock, outlet, property, location, region, zone, area, sensor, gateway, meter, asset, tower, stop, site, website, portal, channel, inbox, mailbox, \
     campaign, template, newsletter, support, helpdesk, noreply, from, product, server, boat, board, deck, via, domain, \
     empresa, firma, filiale";
 
@@ -57,7 +62,7 @@ pub(super) const MACHINES: List = "\
 
 /// Invented persons, animals and goods, which have a gender, a race or an age too.
 pub(super) const INVENTED: List = "\
-    character, npc, hero, monster, creature, pet, animal, product, item, clothing, garment, voice, noun, boat, horse, \
+    character, npc, hero, monster, creature, pet, animal, cat, dog, cattle, livestock, breed, product, item, clothing, garment, voice, noun, boat, horse, \
     facility, region, file, cache, session, account";
 
 /// Records of personnel, each about one employee or applicant.

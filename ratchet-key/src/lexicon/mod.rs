@@ -79,8 +79,8 @@ const RECORDS: [&Topic; 3] = [&pii::CLINICAL_CONTENT, &pii::CARE_DATES, &pii::EM
 #[must_use]
 pub fn judge_name(entity: Option<&str>, name: &str) -> Option<NameFinding> {
     let name = Name::new(entity, name);
-    let leak = || leaks().find_map(|topic| topic.judge(&name));
-    let found = if name.is_about() { None } else { leak() };
+    let leak = |name: &Name| leaks().find_map(|topic| topic.judge(name));
+    let found = if name.is_about() { None } else { leak(&name).or_else(|| leak(&name.bare()?)) };
     found.or_else(|| DEDUPLICATION.iter().find_map(|topic| topic.judge(&name)))
 }
 
@@ -103,13 +103,14 @@ pub fn judge_field(entity: Option<&str>, name: &str, type_name: Option<&str>) ->
     if value == Value::Flag || name.is_about() {
         return None;
     }
-    let links = (value == Value::Link).then(|| pii::ACCOUNT_LINKS.judge(&name)).flatten();
-    let found = links.or_else(|| {
-        leaks().chain(RECORDS).find_map(|topic| {
-            topic.judge(&name).filter(|found| found.category.is_none_or(|it| value.can_be(it, &found.word)))
-        })
-    });
-    found.map(in_input)
+    // A link that is known by its mail address holds more than its name says.
+    let links = (value == Value::Link).then_some(&pii::ACCOUNT_LINKS);
+    let find = |name: &Name| {
+        let found = leaks().chain(RECORDS).filter_map(|topic| topic.judge(name));
+        let mut held = found.filter(|found| found.category.is_none_or(|it| value.can_be(it, &found.word)));
+        links.and_then(|topic| topic.judge(name)).or_else(|| held.next())
+    };
+    find(&name).or_else(|| find(&name.bare()?)).map(in_input)
 }
 
 /// Says of a field what was said of a key.

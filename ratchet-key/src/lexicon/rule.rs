@@ -74,6 +74,21 @@ impl Name {
         self.phrase.split_once(' ').is_some_and(|(head, _)| contains(ABOUT, head))
     }
 
+    /// The name without what it repeats of its entity, if it does: `name` of `m_name` and `name_mem` in `member`.
+    pub(super) fn bare(&self) -> Option<Self> {
+        let entity = self.entity.rsplit(' ').next().unwrap_or_default();
+        let is_part = |word: &str, least: usize| word.len() >= least && entity.starts_with(word);
+        let mut bare = self.phrase.as_str();
+        if let Some((_, rest)) = bare.split_once(' ').filter(|(head, _)| is_part(head, 1)) {
+            bare = rest;
+        }
+        if let Some((rest, _)) = bare.rsplit_once(' ').filter(|(_, tail)| is_part(tail, 3)) {
+            bare = rest;
+        }
+        (bare.len() < self.phrase.len())
+            .then(|| Self { phrase: bare.to_owned(), entity: self.entity.clone() })
+    }
+
     /// Entity and name as one name, if all words of the name are `neutral`.
     fn merged_if(&self, neutral: impl Fn(&str) -> bool) -> Option<Self> {
         (!self.entity.is_empty() && self.phrase.split(' ').all(neutral))

@@ -9,7 +9,7 @@ use crate::lexicon::rule::{List, Rule, Scope, Topic};
 const FORMS: List = "\
     address, addr, number, num, no, nr, numero, nummer, value, raw, normalized, lower, lowercase, canonical, text, str, line, \
     encrypted, enc, ciphertext, bidx, hash, hashed, digest, masked, plain, original, primary, secondary, formatted, \
-    latin, kana, local, international, home, work, biz, cell, mobile, office, contact, day, evening, other, direct, main, alt, ext, fax, phonetic, constraint";
+    latin, kana, local, international, home, work, biz, cell, mobile, office, contact, day, evening, other, direct, main, alt, ext, fax, phonetic, constraint, partial, addresses, numbers, e";
 
 /// Mail and telephone.
 const CONTACTS: List = "\
@@ -18,14 +18,14 @@ const CONTACTS: List = "\
     whatsapp number, contact number, contact no, contact mobile, phone work, phone home, phone cell, phone mobile, \
     email work, email home, reply to email, correo, correo electronico, telefono, telefone, celular, movil, \
     telefon, telefonnummer, handynummer, mobilnummer, courriel, adresse mail, telefoon, telefoonnummer, cellulare, \
-    numer telefonu, adres email, paypal email, telephone number, emailid, phonecell, phonehome, phonework, mobilephone number, reg mail";
+    numer telefonu, adres email, telephones, fone, portable, handy, telefonnr, handynr, emailadres, email adresse, e mail adresse, paypal email, telephone number, emailid, phonecell, phonehome, phonework, mobilephone number, reg mail";
 
 /// Where a person lives or has things sent.
 const HOMES: List = "\
     shipping address, billing address, delivery address, home address, current address, permanent address, \
     present address, residential address, address number, street address, street name, address line, addressline, mailing address, \
     postal address, ship to address, bill to address, street number, house number, apartment number, \
-    hausnummer, strasse, straße, anschrift, direccion, endereco, indirizzo, logradouro, calle, domicilio, adres zamieszkania";
+    hausnummer, hausnr, strasse, straße, strassenname, logradouro, straatnaam, huisnummer, adres zamieszkania";
 
 /// Logins of programs at other programs.
 const PROGRAMS: List = "\
@@ -69,14 +69,16 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 spouse complete name, comment author, cc owner, cc holder, \
                 author name, employee name, applicant name, person name, patient name, doctor name, owner name, \
                 nachname, vorname, familienname, geburtsname, nom de famille, prenom, prénom, apellido, apellidos, \
-                sobrenome, cognome, nazwisko, imie, imię, voornaam, achternaam, tussenvoegsel, nombre completo, \
+                sobrenome, cognome, nazwisko, imie, imię, voornaam, achternaam, tussenvoegsel, nombre completo, apellido paterno, apellido materno, nome mae, nome pai, membername, customername, \
+                patientname, studentname, employeename, contactname, full names, first names, last names, \
                 nome completo, nome cognome, user full name, customer details, billing details, shipping details, \
-                contact details, personal details, guest details, payer details, passenger details",
+                contact details, contact info, personal details, guest details, payer details, passenger details",
         },
         // Programs sign in too.
         Rule {
             scope: Scope::Unless(PROGRAMS),
-            phrases: "username, user name, userid name, loginname, login name, screen name",
+            phrases: "username, user name, userid name, loginname, login name, login id, screen name, usernames, nom utilisateur, \
+                nombre usuario, nombre de usuario, nome utente, benutzername, gebruikersnaam, nazwa uzytkownika",
         },
         // Numbers that a state or a hospital gives to a person.
         Rule {
@@ -87,13 +89,19 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 id card number, idcard, id card no, id document number, personal identification number, \
                 passport, passport number, passport no, tax id, taxpayer id, \
                 driver license, drivers license, driver licence, drivers licence, driving license, driving licence, \
-                driver license number, drivers license number, license number, licence number, license no, licence no, dl number, \
+                driver license number, drivers license number, dl number, \
                 voter id, visa no, visa number, permit no, work permit number, residence permit number, military id, cpf, cpf cnpj, rg number, nik, npwp, cnic, nric, hkid, bvn, snils, tckn, personnummer, jmbg, oib, egn, ppsn, \
                 ahv number, kra pin, emirates id, iqama, bpjs number, bpjs health number, curp, dni, nie, nif, \
                 rut, cedula, bsn, pesel, aadhaar, aadhar, codice fiscale, steuer id, steuernummer, \
-                personalausweisnummer, reisepassnummer, sozialversicherungsnummer, numero de securite sociale, \
+                personalausweisnummer, reisepassnummer, sozialversicherungsnummer, sv nummer, rv nr, numero de securite sociale, numero securite sociale, burgerservicenummer, \
                 medical record number, mrn, nhs number, health insurance number, insurance policy number, insurance number, insurance id number, \
                 medicare number, patient identifier, pan number, pan card, uan number, provident fund account",
+        },
+        Rule {
+            scope: Scope::Unless(
+                "trade, business, company, corporate, software, product, vehicle, facility, store",
+            ),
+            phrases: "license number, licence number, license no, licence no",
         },
         // Two readings, a card number and a tax number, both of a person.
         Rule { scope: Scope::Alone, phrases: "pan, nickname" },
@@ -107,7 +115,9 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 address, addresses, street, mobile, tel, cell, fax, login, handle, pan, ss, id number, id no, identification number, \
                 skype, skype id, personal email, company email, office email, business email, office phone, company phone, \
                 email id, work email, identifier value, nom, nombre, nome, naam, adresse, adres, rg, suffix name, \
-                document number, doc number, doc no, nin, inn, nickname, policy number, mail, family members, spouse, spouse name",
+                document number, doc number, doc no, nin, inn, nickname, tax number, tax no, tax code, rfc, nss, cuit, cuil, numero documento, documento, account name, \
+                direccion, endereco, indirizzo, anschrift, domicilio, calle, rua, rue, via, straat, ulica, first, last, pseudo, \
+                nombres, policy number, mail, family members, spouse, spouse name",
         },
         Rule {
             scope: Scope::OfBut(ADDRESSES, THINGS),

@@ -13,7 +13,7 @@ const PLATFORMS: List = "\
     instagram, tiktok, twitch, wechat, qq, weibo, kakao, naver, vk, reddit, spotify, microsoft, azure, xbox, psn, \
     playstation, nintendo, epic, gamecenter, game center, facebook instant game, instant game, oauth, openid, oidc, saml, sso, \
     ldap, keycloak, okta, orcid, skype, snapchat, pinterest, youtube, viber, dropbox, paypal, yahoo, clerk, supabase, \
-    firebase, huawei, garena, zalo, mastodon, bluesky, github com, google play";
+    firebase, huawei, garena, zalo, mastodon, bluesky, roblox, riot, minecraft, battlenet, patreon, strava, fitbit, garmin, zoom, github com, google play";
 
 /// Where a person is: the parts of an address that do not reach the door.
 const WHEREABOUTS: List = "\
@@ -22,12 +22,13 @@ const WHEREABOUTS: List = "\
     zip code, zipcode, postal code, postalcode, postcode, pincode, neighborhood, neighbourhood, building, landmark, \
     municipality, prefecture, locality, sublocality, hometown, location, current location, last location, coordinates, coords, \
     geo, geolocation, geopoint, point, parish, ciudad, cidade, ville, ort, stadt, wohnort, plz, postleitzahl, code postal, \
-    codigo postal, cep, cap, citta, città, miasto, kod pocztowy, woonplaats, land, pais, país, pays, bairro, estado, \
+    codigo postal, cep, cap, citta, città, miasto, kod pocztowy, woonplaats, land, pais, país, pays, bairro, estado, cp, commune, localite, localidad, municipio, provincia, comune, departamento, canton, emirate, \
+    miejscowosc, \
     plus four, zip plus four, city code, city locality";
 
 pub(in crate::lexicon) const TOPIC: Topic = topic(
     Category::IndirectPii,
-    "value, raw, str, text, address, addr, url, uri, path, file, hash, number, no, num, nr, encrypted, remote, cooked, amount, cents, usd, eur",
+    "value, raw, str, text, address, addr, url, uri, path, file, hash, number, no, num, nr, encrypted, remote, cooked, nummer, amount, cents, usd, eur",
     &[
         // Networks and devices.
         Rule {
@@ -51,7 +52,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             phrases: "\
                 dob, date of birth, dateofbirth, birth date, birthdate, birthday, birth day, birth month, birth year, \
                 year of birth, birthtime, place of birth, birth place, birthplace, country of birth, city of birth, born on, born at, \
-                date of death, death date, deceased date, deceased at, date deceased, deceased datetime, geburtsdatum, geburtstag, geburtsort, date de naissance, date naissance, \
+                date of death, death date, deceased date, deceased at, date deceased, deceased datetime, geburtsdatum, geburtsjahr, ddn, geburtstag, geburtsort, date de naissance, date naissance, \
                 lieu de naissance, fecha de nacimiento, fecha nacimiento, data nascimento, data de nascimento, \
                 data di nascita, data nascita, geboortedatum, data urodzenia, sex, sex code, sex id, gender, gender code, gender identity, gender identity code, gender cv id, gender id, pronouns, \
                 sexual orientation, ethnicity, ethnicity id, ethnicity code, ethnic group, ethnoracial, race ethnicity, race code, ethnic race code, nation code, nationality, nationality code, nationality id, \
@@ -133,6 +134,8 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         Rule {
             scope: Scope::OfPerson,
             phrases: "\
+                graduation year, graduation month, admission year, years of experience, steuerklasse, cargo, puesto, poste, \
+                profissao, profesion, registration number, reg no, \
                 age, age group, age range, race, title, salutation, honorific, prefix, suffix, degree, position, designation, \
                 job title, jobtitle, job title code, title code, job, occupation, occupation category, profession, expertise, specialty, speciality, specialization, employer, employer name, \
                 workplace, work experience, work history, \
@@ -146,7 +149,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             scope: Scope::Anywhere,
             phrases: "\
                 badge number, badge no, badge id, employee number, employee no, emp no, empno, \
-                employee code, emp code, staff code, personnel number, payroll number, personalnummer, student number, matriculation number, staff number, \
+                employee code, emp code, staff code, personnel number, payroll number, personalnummer, personal nr, personalnr, academic id, roll number, roll no, enrollment number, matrikelnummer, student number, matriculation number, staff number, \
                 attendance device id, work permit, cover letter, resume attachment, resume, curriculum vitae, reason for leaving, \
                 exit reason, applicant rating, performance rating",
         },
@@ -158,7 +161,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             scope: Scope::Of(WORKERS),
             phrases: "\
                 \
-                grade, employment type, employment status, employment category, job, cost to company, job code, barcode, badge, rfid, rfid tag, \
+                grade, employment type, employment status, employment category, job, cost to company, job code, barcode, badge, rfid, rfid tag, rfid chip, \
                 departure reason, departure description, certificate, study field, study school, km home work",
         },
         Rule {

@@ -18,7 +18,7 @@ pub(in crate::lexicon) const EMPLOYMENT: Topic = topic(
                 joining date, date of joining, hire date, hired at, hired on, date hired, hiring date, employment start date, \
                 employment end date, relieving date, date of retirement, retirement date, resignation date, \
                 resignation letter date, last working day, last working date, probation end date, \
-                final confirmation date, eintrittsdatum, austrittsdatum, date embauche, fecha de ingreso, \
+                final confirmation date, eintrittsdatum, einstellungsdatum, datum der einstellung, fecha contratacion, fecha ingreso, data admissao, data assunzione, austrittsdatum, date embauche, fecha de ingreso, \
                 date of leaving, date of marriage, wedding date, anniversary date, first day of work",
         },
         Rule {
