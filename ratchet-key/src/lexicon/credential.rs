@@ -79,7 +79,7 @@ pub(super) const TOPIC: Topic = Topic {
         Rule { scope: Scope::Of(KEYS), phrases: "key, display key" },
         // What proves the second factor.
         Rule {
-            scope: Scope::After("two fa, fa, tfa, mfa, two factor, second factor, factor auth, totp"),
+            scope: Scope::After("two fa, fa, tfa, mfa, two factor, second factor, factor auth, totp", ""),
             phrases: "settings, config, data, key, seed",
         },
         Rule {

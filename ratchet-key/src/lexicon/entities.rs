@@ -4,7 +4,7 @@ use crate::lexicon::rule::List;
 
 /// Entities that are persons. Where a word means a company as often as a person, it is left out.
 pub(super) const PERSONS: List = "\
-    =profile, =user account, addressee, administrator, benefactor, ceo, chairman, director, advisor, adviser, alumnus, applicant, approver, assignee, attendee, attorney, \
+    =profile, =user account, user entity, customer entity, person entity, employee entity, addressee, administrator, benefactor, ceo, chairman, director, advisor, adviser, alumnus, applicant, approver, assignee, attendee, attorney, \
     author, baby, beneficiary, bidder, borrower, buyer, candidate, cardholder, caregiver, carer, chauffeur, child, children, citizen, \
     claimant, client, clinician, coach, collaborator, commenter, consignee, consignor, consultant, contact, contractor, \
     cosigner, courier, customer, debtor, defendant, dependant, dependent, doctor, donor, driver, editor, emergency contact, emp, employee, \
@@ -98,7 +98,7 @@ pub(super) const CLINICAL: List = "\
 
 /// Contacts of a patient with those who care for them.
 pub(super) const CARE: List = "\
-    encounter, visit, admission, hospitalization, inpatient record, episode of care, appointment, patient appointment, \
+    encounter, =visit, patient visit, admission, hospitalization, inpatient record, episode of care, appointment, patient appointment, \
     obs, observation, condition, diagnosis, allergy, drug order, test order, immunization, vaccination, procedure, \
     prescription, medication, medication dispense, medication request, medication statement, lab result, \
     lab test, vital, vital sign, patient program, patient state, clinical note, treatment, surgery, encounter diagnosis, \
@@ -108,7 +108,7 @@ pub(super) const CARE: List = "\
 
 /// Words after an entity that leave it what it is.
 pub(super) const TRANSPARENT: List = "\
-    profile, details, detail, info, information, data, record, row, dto, input, request, model, entity, legal, new, old, \
+    profile, details, detail, code, info, information, data, record, row, dto, input, request, model, legal, new, old, \
     name, names, account, base, extra, table";
 
 /// Words before a phrase that leave open what it is said of.

@@ -40,8 +40,8 @@ pub(super) enum Scope {
     OfBut(List, List),
     /// At the end of any name that is not said of one of these.
     NotOf(List),
-    /// Right after one of these words in the name itself.
-    After(List),
+    /// Right after one of these words in the name itself, unless the entity is one of the second list.
+    After(List, List),
 }
 
 /// Phrases that fire within a scope.
@@ -160,7 +160,7 @@ impl Scope {
             Self::Of(owners) => is_said_of(name, before, owners),
             Self::OfBut(owners, silencers) => is_said_of(name, before, owners) && !is_silenced(silencers),
             Self::NotOf(owners) => !is_said_of(name, before, owners),
-            Self::After(words) => is_one_of(before, words),
+            Self::After(words, things) => is_one_of(before, words) && !is_one_of(&name.entity, things),
         }
     }
 }

@@ -23,7 +23,7 @@ const CONTACTS: List = "\
 /// Where a person lives or has things sent.
 const HOMES: List = "\
     shipping address, billing address, delivery address, home address, current address, permanent address, \
-    present address, residential address, address number, street address, street name, address line, addressline, mailing address, \
+    present address, residential address, address number, street address, street name, street one, street two, address street, address line, addressline, mailing address, \
     postal address, ship to address, bill to address, street number, house number, apartment number, \
     hausnummer, hausnr, strasse, straße, strassenname, logradouro, straatnaam, huisnummer, adres zamieszkania";
 
@@ -135,7 +135,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             phrases: "recipient, receiver, addressee",
         },
         Rule { scope: Scope::Of("account, login"), phrases: "mail" },
-        Rule { scope: Scope::After("sms, reminder, emergency, whatsapp"), phrases: "number, no" },
+        Rule { scope: Scope::After("sms, reminder, emergency, whatsapp", ""), phrases: "number, no" },
         Rule {
             scope: Scope::Of("insurance, insurance data, coverage, subscription policy, insurance policy"),
             phrases: "policy number, member number, subscriber number, member id, subscriber id",

@@ -16,7 +16,7 @@ const BANK_ACCOUNTS: List = "\
 
 pub(in crate::lexicon) const TOPIC: Topic = topic(
     Category::FinancialAccount,
-    "address, number, num, no, nr, numero, value, raw, text, str, encrypted, enc, ciphertext, hash, hashed, digest, masked, plain, data, details, mask",
+    "address, number, num, no, nr, numero, value, raw, text, str, encrypted, enc, ciphertext, hash, hashed, digest, bidx, masked, plain, data, details, mask",
     &[
         Rule {
             scope: Scope::Anywhere,
@@ -31,7 +31,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 acct number, account iban, bank details, bank number, beneficiary account, payee account, \
                 bank account details, bank account holder, sepa mandate iban, upi id, vpa, vpa id, upi, pix key, chave pix, \
                 clabe, cbu, kontonummer, bankkonto, bankverbindung, numero de cuenta, cuenta bancaria, conta bancaria, \
-                numero de compte, rekeningnummer, numer konta, numero di conto, credit score, micr code, micr, cheque number, check number",
+                numero de compte, rekeningnummer, numer konta, numero di conto, credit score, micr code, micr",
         },
         Rule { scope: Scope::Unless(GAMES), phrases: "card number, card no" },
         Rule {

@@ -12,7 +12,7 @@ const MACHINES: List = "\
 
 pub(in crate::lexicon) const TOPIC: Topic = topic(
     Category::Health,
-    "notes, note, text, value, raw, str, coded, non, comment, comments, details, history, encrypted, cm, kg, mg, ml, lb, lbs, ft, mmhg, bpm, \
+    "notes, note, text, value, raw, str, coded, non, comment, comments, details, history, encrypted, ciphertext, cm, kg, mg, ml, lb, lbs, ft, mmhg, bpm, \
         percent, pct, level, systolic, diastolic, index",
     &[
         Rule {

@@ -15,6 +15,12 @@ const PLATFORMS: List = "\
     ldap, keycloak, okta, orcid, skype, snapchat, pinterest, youtube, viber, dropbox, paypal, yahoo, clerk, supabase, \
     firebase, huawei, garena, zalo, mastodon, bluesky, roblox, riot, minecraft, battlenet, patreon, strava, fitbit, garmin, zoom, github com, google play";
 
+/// What is on a platform without being a person.
+const POSTS: List = "\
+    story, post, message, comment, page, ad, campaign, channel, server, guild, group, event, thread, media, video, product, \
+    order, repository, repo, issue, webhook, integration, app, application, bot, company, organization, shop, store, invoice, \
+    payment, subscription, deployment, build, commit, installation, workspace, team, topic";
+
 /// Where a person is: the parts of an address that do not reach the door.
 const WHEREABOUTS: List = "\
     city, town, village, town village, suburb, district, county, county district, city village, state, state province, province, \
@@ -28,7 +34,7 @@ const WHEREABOUTS: List = "\
 
 pub(in crate::lexicon) const TOPIC: Topic = topic(
     Category::IndirectPii,
-    "value, raw, str, text, address, addr, url, uri, path, file, hash, number, no, num, nr, encrypted, remote, cooked, nummer, amount, cents, usd, eur",
+    "value, raw, str, text, address, addr, url, uri, path, file, hash, number, no, num, nr, encrypted, remote, cooked, nummer, amount, cents, usd, eur, ciphertext, bidx, enc",
     &[
         // Networks and devices.
         Rule {
@@ -87,7 +93,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         },
         // Accounts elsewhere.
         Rule {
-            scope: Scope::After(PLATFORMS),
+            scope: Scope::After(PLATFORMS, POSTS),
             phrases: "id, uid, user id, userid, user uid, username, user name, handle, sub, subject, account id, openid, identifier, \
                 profile id, user, profile, login, nickname, member id, player id",
         },

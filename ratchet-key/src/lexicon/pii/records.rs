@@ -89,7 +89,7 @@ pub(in crate::lexicon) const CLINICAL_CONTENT: Topic = topic(
         },
         Rule {
             scope: Scope::Of(
-                "encounter, visit, admission, appointment, patient encounter, patient appointment, inpatient record",
+                "encounter, =visit, patient visit, admission, appointment, patient encounter, patient appointment, inpatient record",
             ),
             phrases: "reason, chief complaint, indication concept id, symptoms, notes, note, clinical note, reason for visit, reason visit, complaint, diagnosis, discharge summary",
         },
