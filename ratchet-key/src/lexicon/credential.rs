@@ -47,7 +47,7 @@ pub(super) const TOPIC: Topic = Topic {
                 secret key, secretkey, secret access key, api key, api keys, apikey, api secret, apisecret, \
                 access key, auth key, authkey, authentication key, private key, privatekey, private keys, privkey, \
                 priv key, private pem, ssh private key, signing key, encryption key, encrypted key, decryption key, \
-                master key, activation key, hmac, hmac key, hmac secret, hmac token, session key, service account key, \
+                master key, dek, kek, activation key, hmac, hmac key, hmac secret, hmac token, session key, service account key, \
                 service account json, account key, sas key, storage key, license key, provisioning key, \
                 shared key, preshared key, psk, wifi key, app key, appkey, nwk key, nwkkey, app s key, appskey, nwk s key, nwkskey, \
                 network key, hash key, response hash key, signature key, consumer key, jwt token key, token key, keystore, xpriv, xprv, spend key, \

@@ -17,6 +17,7 @@ pub(super) const PERSONS: List = "\
     rider, seller, sender, shareholder, shopper, signatory, signee, signer, sibling, speaker, spouse, staff, student, \
     submitter, subscriber, supervisor, surgeon, taxpayer, teacher, therapist, trainee, trainer, traveler, traveller, \
     trustee, tutor, ubo, user, usr, victim, visitor, volunteer, voter, wife, witness, worker, \
+    loan application, job application, credit application, membership application, visa application, \
     kyc, kyc verification, kyc case, kyc record, kyc application, kyc profile, identity verification, \
     kunde, kunden, mitarbeiter, benutzer, nutzer, empfaenger, empfänger, ansprechpartner, schueler, schüler, mitglied, \
     mieter, vermieter, besucher, gast, lehrer, arzt, fahrer, bewerber, \
@@ -60,10 +61,10 @@ pub(super) const MACHINES: List = "\
     replica, proxy, broker, sensor, peer, validator, allowlist, whitelist, denylist, blacklist, blocklist, dhcp, bind, \
     listen, public, private, internal, external, target, allowed, blocked, workspace, worker";
 
-/// Invented persons, animals and goods, which have a gender, a race or an age too.
+/// Invented persons, animals and goods, which have a gender or a race too.
 pub(super) const INVENTED: List = "\
-    character, npc, hero, monster, creature, pet, animal, cat, dog, cattle, livestock, breed, product, item, clothing, garment, voice, noun, boat, horse, \
-    facility, region, file, cache, session, account";
+    character, npc, hero, monster, creature, pet, animal, cat, dog, cattle, livestock, breed, product, item, clothing, \
+    garment, voice, noun, boat, horse";
 
 /// Records of personnel, each about one employee or applicant.
 pub(super) const PERSONNEL_RECORDS: List = "\

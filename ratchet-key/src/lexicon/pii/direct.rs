@@ -9,7 +9,7 @@ use crate::lexicon::rule::{List, Rule, Scope, Topic};
 const FORMS: List = "\
     address, addr, number, num, no, nr, numero, nummer, value, raw, normalized, lower, lowercase, canonical, text, str, line, \
     encrypted, enc, ciphertext, bidx, hash, hashed, digest, masked, plain, original, primary, secondary, formatted, \
-    latin, kana, local, international, home, work, biz, cell, mobile, office, contact, day, evening, other, direct, main, alt, ext, fax, phonetic, constraint, partial, addresses, numbers, e";
+    latin, kana, local, international, home, work, biz, cell, mobile, office, contact, day, evening, other, direct, main, alt, ext, fax, phonetic, constraint, partial, cipher, addresses, numbers, e";
 
 /// Mail and telephone.
 const CONTACTS: List = "\

@@ -30,7 +30,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 vaccine type, vaccine name, vaccines, lab result, lab results, medical history, \
                 health history, family medical history, medical condition, medical conditions, health condition, \
                 health conditions, health details, health status, health info, health notes, medical notes, \
-                clinical notes, clinical note, doctor notes, clinical status, smoking status, \
+                clinical notes, clinical note, doctor notes, clinical status, smoking status, dietary restriction, dietary restrictions, \
                 alcohol use, drug use, surgical history, surgeries, icd code, icd, snomed code, loinc code, cpt code, \
                 procedure code, mental health, hiv status, genetic data, anamnesis, \
                 anamnese, diagnose, allergie, allergien, medikament, medikamente, blutgruppe, krankheit, behandlung, \

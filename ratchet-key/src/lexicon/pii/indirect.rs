@@ -34,7 +34,7 @@ const WHEREABOUTS: List = "\
 
 pub(in crate::lexicon) const TOPIC: Topic = topic(
     Category::IndirectPii,
-    "value, raw, str, text, address, addr, url, uri, path, file, hash, number, no, num, nr, encrypted, remote, cooked, nummer, amount, cents, usd, eur, ciphertext, bidx, enc",
+    "value, raw, str, text, address, addr, url, uri, path, file, hash, number, no, num, nr, encrypted, remote, cooked, nummer, amount, cents, usd, eur, ciphertext, cipher, bidx, enc",
     &[
         // Networks and devices.
         Rule {
@@ -61,7 +61,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 date of death, death date, deceased date, deceased at, date deceased, deceased datetime, geburtsdatum, geburtsjahr, ddn, geburtstag, geburtsort, date de naissance, date naissance, \
                 lieu de naissance, fecha de nacimiento, fecha nacimiento, data nascimento, data de nascimento, \
                 data di nascita, data nascita, geboortedatum, data urodzenia, sex, sex code, sex id, gender, gender code, gender identity, gender identity code, gender cv id, gender id, pronouns, \
-                sexual orientation, ethnicity, ethnicity id, ethnicity code, ethnic group, ethnoracial, race ethnicity, race code, ethnic race code, nation code, nationality, nationality code, nationality id, \
+                sexual orientation, ethnicity, ethnicity id, ethnicity code, ethnic group, ethnoracial, race ethnicity, race code, race color, skin color, ethnic race code, nation code, nationality, nationality code, nationality id, \
                 citizenship, religion, religion id, caste, political affiliation, political party, marital status, \
                 maritalstatus, marital status id, marital status cv id, profession cv id, occupation cv id, marital, civil status, mother tongue, native language, \
                 geschlecht, sexe, sexo, sesso, genero, plec, płeć, geslacht, staatsangehoerigkeit, nationalite, \
@@ -77,7 +77,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                license plate, licence plate, plate number, plate no, number plate, reg plate, registration plate, \
+                license plate, licence plate, vehicle no, vehicle number, plate number, plate no, number plate, reg plate, registration plate, \
                 vehicle registration, vehicle plate, vin, vin number, chassis no, chassis number, kennzeichen, matricula, immatriculation, targa",
         },
         // Pay.
@@ -172,7 +172,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         },
         Rule {
             scope: Scope::Of("vehicle, car, truck, bike, motorcycle"),
-            phrases: "plate, registration number, registration, registration no, tag number",
+            phrases: "plate, registration number, registration, registration no, tag number, vehicle no, vehicle number",
         },
         Rule {
             scope: Scope::Of(CAREER),
@@ -191,7 +191,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         },
         Rule {
             scope: Scope::Of(
-                "contact, lead, prospect, candidate, applicant, attendee, address, billing, shipping",
+                "contact, lead, prospect, candidate, applicant, attendee, subscriber, customer, address, billing, shipping",
             ),
             phrases: "company, company name, organization name",
         },
