@@ -85,27 +85,27 @@ pub(super) const CAREER: List = "\
 pub(super) const BODIES: List = "\
     patient, person, people, user, member, child, lead, baby, newborn, individual, athlete, employee, emp, paciente, persona, pessoa";
 
-/// Records of what was found about, done to or given to a patient.
+/// Records of what was found about, done to or given to a patient. A condition or a procedure may be a program's.
 pub(super) const CLINICAL: List = "\
-    obs, observation, condition, diagnosis, diagnose, allergy, allergies, allergy intolerance, allergy reaction, \
-    drug order, test order, referral order, medication, medication order, medication request, medication statement, \
-    medication dispense, medication administration, prescription, immunization, vaccination, lab result, lab test, \
-    test result, vital, vital sign, procedure, symptom, clinical note, clinical impression, diagnostic report, \
-    care plan, problem list, patient problem, risk assessment, family history, medical history, medical record, \
-    health record, patient program, patient state, patient history, treatment, therapy, surgery, specimen, \
-    drug prescription, encounter diagnosis, consultation, soap note, progress note, prescription item, prescription detail, \
-    prescription line, patient assessment, past visit, examination, checkup, screening, triage, nursing note, operation, \
-    treatment plan, therapy session, lab order, lab report, radiology report, patient service, inpatient";
+    obs, =observation, =condition, patient condition, medical condition, diagnosis, diagnose, allergy, \
+    allergy intolerance, allergy reaction, drug order, test order, referral order, medication order, medication request, \
+    medication statement, medication dispense, medication administration, prescription, drug prescription, \
+    prescription item, prescription detail, prescription line, immunization, vaccination, lab result, lab test, lab order, \
+    lab report, radiology report, =vital, vital sign, =procedure, clinical procedure, patient procedure, symptom, \
+    clinical note, clinical impression, soap note, progress note, nursing note, diagnostic report, care plan, \
+    treatment plan, problem list, patient problem, risk assessment, family history, medical history, medical record, \
+    health record, patient program, patient state, patient history, patient treatment, patient service, \
+    patient assessment, past visit, therapy, therapy session, surgery, specimen, consultation, examination, checkup, triage";
 
-/// Contacts of a patient with those who care for them.
+/// Contacts of a patient with those who care for them, and the records that carry the time of one.
 pub(super) const CARE: List = "\
-    encounter, =visit, patient visit, admission, hospitalization, inpatient record, episode of care, appointment, patient appointment, \
-    obs, observation, condition, diagnosis, allergy, drug order, test order, immunization, vaccination, procedure, \
-    prescription, medication, medication dispense, medication request, medication statement, lab result, \
-    lab test, vital, vital sign, patient program, patient state, clinical note, treatment, surgery, encounter diagnosis, \
-    diagnostic report, service request, clinical procedure, medical record, medication administration, care plan, \
-    consultation, soap note, progress note, prescription item, patient assessment, past visit, examination, checkup, \
-    screening, triage, therapy session, operation, patient service, lab order, lab report";
+    encounter, =visit, patient visit, past visit, admission, hospitalization, inpatient record, episode of care, \
+    appointment, consultation, examination, checkup, triage, surgery, obs, =observation, =condition, patient condition, \
+    diagnosis, allergy, drug order, test order, lab order, immunization, vaccination, =procedure, clinical procedure, \
+    prescription, prescription item, medication dispense, medication request, medication statement, \
+    medication administration, lab result, lab test, lab report, =vital, vital sign, patient program, patient state, \
+    patient service, patient assessment, clinical note, soap note, progress note, care plan, therapy session, \
+    diagnostic report, service request, medical record";
 
 /// Words after an entity that leave it what it is.
 pub(super) const TRANSPARENT: List = "\

@@ -143,6 +143,7 @@ impl Value {
             (Self::Number | Self::Time, Category::FinancialAccount) => true,
             (Self::Uuid, category) => category == Category::Credential,
             (Self::Number, Category::IndirectPii) => !PICTURES.contains(&last),
+            (Self::Link, Category::IndirectPii) => !AMOUNTS.contains(&last),
             // Gender, pay, position, birth, doses: anything that can be said in a word or a number.
             (_, Category::IndirectPii | Category::Health) => true,
             _ => false,
@@ -180,6 +181,9 @@ const NUMBERED: &[&str] = &[
 
 /// What is no number, unless it is the id of a file.
 const PICTURES: &[&str] = &["image", "photo", "avatar", "picture", "signature"];
+
+/// What is no key of another record.
+const AMOUNTS: &[&str] = &["salary", "pay", "income", "amount"];
 
 /// Secrets that are written in digits.
 const CODES: &[&str] = &["pin", "otp", "totp", "code", "cvv", "cvc", "passcode"];

@@ -65,7 +65,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 cardholder, name on card, account holder name, account holder, account owner name, holder name, \
                 contact name, contact person, person to be contacted, emergency contact, emergency contact name, \
                 next of kin, next of kin name, guarantor name, sender name, recipient name, receiver name, consignee, pax, \
-                billing name, shipping name, ship to name, bill to name, ship name, attention to, attn, name on account, nicename, alternatename, firstnamephonetic, lastnamephonetic, \
+                billing name, shipping name, ship to name, bill to name, ship name, by name, attention to, attn, name on account, nicename, alternatename, firstnamephonetic, lastnamephonetic, \
                 spouse complete name, comment author, cc owner, cc holder, \
                 author name, employee name, applicant name, person name, patient name, doctor name, owner name, \
                 nachname, vorname, familienname, geburtsname, nom de famille, prenom, prénom, apellido, apellidos, \

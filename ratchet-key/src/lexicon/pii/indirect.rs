@@ -71,7 +71,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         // Position on the map.
         Rule {
             scope: Scope::Unless(THINGS),
-            phrases: "latitude, longitude, lat, lng, lon, long lat, lat lng, latlng, gps, gps coordinates, gps position, gps location",
+            phrases: "latitude, longitude, geolocation, lat, lng, lon, long lat, lat lng, latlng, gps, gps coordinates, gps position, gps location",
         },
         // Vehicles lead to their owners.
         Rule {
@@ -156,7 +156,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             phrases: "\
                 badge number, badge no, badge id, employee number, employee no, emp no, empno, \
                 employee code, emp code, staff code, personnel number, payroll number, personalnummer, personal nr, personalnr, academic id, roll number, roll no, enrollment number, matrikelnummer, student number, matriculation number, staff number, \
-                attendance device id, work permit, cover letter, resume attachment, resume, curriculum vitae, reason for leaving, \
+                attendance device id, work permit, cover letter, resume link, resume attachment, resume, curriculum vitae, reason for leaving, \
                 exit reason, applicant rating, performance rating",
         },
         Rule {
@@ -187,7 +187,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         },
         Rule {
             scope: Scope::Of(PERSONNEL_RECORDS),
-            phrases: "designation, current designation, revised designation, job title, position, grade",
+            phrases: "designation, current designation, revised designation, job title, position, grade, employer",
         },
         Rule {
             scope: Scope::Of(

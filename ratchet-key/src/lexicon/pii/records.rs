@@ -17,7 +17,7 @@ pub(in crate::lexicon) const EMPLOYMENT: Topic = topic(
             phrases: "\
                 joining date, date of joining, hire date, hired at, hired on, date hired, hiring date, employment start date, \
                 employment end date, relieving date, date of retirement, retirement date, resignation date, \
-                resignation letter date, last working day, last working date, probation end date, \
+                resignation letter date, promotion date, transfer date, boarding begins on, last working day, last working date, probation end date, \
                 final confirmation date, eintrittsdatum, einstellungsdatum, datum der einstellung, fecha contratacion, fecha ingreso, data admissao, data assunzione, austrittsdatum, date embauche, fecha de ingreso, \
                 date of leaving, date of marriage, wedding date, anniversary date, first day of work",
         },
@@ -30,7 +30,7 @@ pub(in crate::lexicon) const EMPLOYMENT: Topic = topic(
         },
         Rule {
             scope: Scope::Of(
-                "salary slip, payslip, payroll entry detail, salary detail, salary structure assignment, employee payroll, additional salary, employee incentive, employee benefit",
+                "salary slip, payslip, payroll entry detail, salary detail, salary structure assignment, employee payroll, additional salary, employee incentive, employee benefit, retention bonus, gratuity",
             ),
             phrases: "\
                 amount, base, variable, net pay, gross pay, total deduction, total earnings, rounded total, hour rate, \
