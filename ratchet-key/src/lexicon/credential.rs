@@ -6,74 +6,87 @@ use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
 /// Words that make a token a cursor, a count, a collectible or the number of an attempt.
 const HARMLESS_TOKENS: List = "\
-    next, prev, previous, page, cursor, continuation, sync, prompt, completion, input, output, cached, total, max, \
-    parser, lexer, nft, erc, crypto, coin, swap, pair, pool, liquidity, collateral, reward, gas, stake, asset, website, \
-    widget, fencing, lease, attempt, css, design, used, remaining, billed, base, quote, native, sell, buy";
+    next, prev, previous, page, cursor, continuation, sync, prompt, completion, input, output, cached, \
+    total, max, parser, lexer, nft, erc, crypto, coin, swap, pair, pool, liquidity, collateral, reward, \
+    gas, stake, asset, website, widget, fencing, lease, attempt, css, design, used, remaining, billed, \
+    base, quote, native, sell, buy";
 
 /// Whose `pin` is a secret.
 const ACCOUNTS: List = "\
-    account, card, user, customer, member, employee, staff, driver, login, security, sim, device, transaction, atm";
+    account, card, user, customer, member, employee, staff, driver, login, security, sim, device, \
+    transaction, atm";
 
 /// What a code opens or proves.
 const LOCKS: List = "\
-    recovery, backup, verification, otp, factor, mfa, login, magic, magic link, access, reset, activation, oauth, \
-    oauth authorization, device, door, gate, alarm, security, security access, unlock, lock, entry, sms, pairing, \
-    email confirmation, invite, invitation, otp code, otp challenge, invite code, invitation code, signup, enrollment";
+    recovery, backup, verification, otp, factor, mfa, login, magic, magic link, access, reset, \
+    activation, oauth, oauth authorization, device, door, gate, alarm, security, security access, \
+    unlock, lock, entry, sms, pairing, email confirmation, invite, invitation, otp code, otp challenge, \
+    invite code, invitation code, signup, enrollment";
 
 /// Keys that are records, where the secret is a column.
-const KEYS: List = "api, api key, auth, auth token, access, access token, access key, authtoken token, license, agent, runner";
+const KEYS: List = "\
+    api, api key, auth, auth token, access, access token, access key, authtoken token, license, agent, \
+    runner";
 
 pub(super) const TOPIC: Topic = Topic {
     code: Code::R005,
     category: Some(Category::Credential),
     neutral_tails: "\
-        value, raw, str, string, hash, hashed, digest, sha, bcrypt, plain, plaintext, cleartext, header, encrypted, \
-        enc, cipher, ciphertext, crypted, iv, text, current, previous, old, new, live, test, sandbox, production, \
-        base, pem, history, bidx",
+        value, raw, str, string, hash, hashed, digest, sha, bcrypt, plain, plaintext, cleartext, \
+        header, encrypted, enc, cipher, ciphertext, crypted, iv, text, current, previous, old, new, \
+        live, test, sandbox, production, base, pem, history, bidx",
     rules: &[
         // Passwords.
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                password, passwords, passwd, pwd, pw, passphrase, passcode, password salt, encrypted password, \
-                pass hash, passhash, passwordhash, userpassword, user pass, smtp pass, db pass, auth pass, pw hash, \
-                mot de passe, mdp, contrasena, contraseña, clave de acceso, senha, passwort, kennwort, wachtwoord, haslo, hasło, auth config, auth data, auth settings, auth header, auth headers",
+                password, passwords, passwd, pwd, pw, passphrase, passcode, password salt, \
+                encrypted password, pass hash, passhash, passwordhash, userpassword, user pass, \
+                smtp pass, db pass, auth pass, pw hash, mot de passe, mdp, contrasena, contraseña, \
+                clave de acceso, senha, passwort, kennwort, wachtwoord, haslo, hasło, auth config, \
+                auth data, auth settings, auth header, auth headers",
         },
         // Secrets and private keys.
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                secret, secrets, client secret, app secret, consumer secret, shared secret, webhook secret, signing secret, \
-                secret key, secretkey, secret access key, api key, api keys, apikey, api secret, apisecret, \
-                access key, auth key, authkey, authentication key, private key, privatekey, private keys, privkey, \
-                priv key, private pem, ssh private key, signing key, encryption key, encrypted key, decryption key, \
-                master key, dek, kek, activation key, hmac, hmac key, hmac secret, hmac token, session key, service account key, \
-                service account json, account key, sas key, storage key, license key, provisioning key, \
-                shared key, preshared key, psk, wifi key, app key, appkey, nwk key, nwkkey, app s key, appskey, nwk s key, nwkskey, \
-                network key, hash key, response hash key, signature key, consumer key, jwt token key, token key, keystore, xpriv, xprv, spend key, \
-                view key, invite key, session key auth, secret data, credential data, connector account details, \
-                connector webhook details, security stamp, fs uniquifier, keyfile, key file, \
-                connection string, private jwk, client assertion, secret token, secret answer, security answer, \
-                security answers, mnemonic, seed phrase, seedphrase, wallet seed, keypair, geheimnis, cle secrete, \
+                secret, secrets, client secret, app secret, consumer secret, shared secret, \
+                webhook secret, signing secret, secret key, secretkey, secret access key, api key, \
+                api keys, apikey, api secret, apisecret, access key, auth key, authkey, \
+                authentication key, private key, privatekey, private keys, privkey, priv key, \
+                private pem, ssh private key, signing key, encryption key, encrypted key, \
+                decryption key, master key, dek, kek, activation key, hmac, hmac key, hmac secret, \
+                hmac token, session key, service account key, service account json, account key, \
+                sas key, storage key, license key, provisioning key, shared key, preshared key, psk, \
+                wifi key, app key, appkey, nwk key, nwkkey, app s key, appskey, nwk s key, nwkskey, \
+                network key, hash key, response hash key, signature key, consumer key, jwt token key, \
+                token key, keystore, xpriv, xprv, spend key, view key, invite key, session key auth, \
+                secret data, credential data, connector account details, connector webhook details, \
+                security stamp, fs uniquifier, keyfile, key file, connection string, private jwk, \
+                client assertion, secret token, secret answer, security answer, security answers, \
+                mnemonic, seed phrase, seedphrase, wallet seed, keypair, geheimnis, cle secrete, \
                 chave secreta, clave secreta",
         },
         // Bearer tokens, of which a few are written without the word.
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                bearer, jwt, access token, accesstoken, refresh token, refreshtoken, auth token, authtoken, session token, \
-                id token, bearer token, csrf token, session cookie, auth cookie, cookies, remember me token, \
-                device token, push token, fcm token, apns token, registration token, access tokens, refresh tokens, \
-                auth tokens, push tokens, device tokens, fcm tokens, magic link, sas url, presigned url, signed url",
+                bearer, jwt, access token, accesstoken, refresh token, refreshtoken, auth token, \
+                authtoken, session token, id token, bearer token, csrf token, session cookie, \
+                auth cookie, cookies, remember me token, device token, push token, fcm token, \
+                apns token, registration token, access tokens, refresh tokens, auth tokens, \
+                push tokens, device tokens, fcm tokens, magic link, sas url, presigned url, signed url",
         },
         Rule { scope: Scope::NotOf(HARMLESS_TOKENS), phrases: "token" },
         // Proofs that are used once.
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                cvv, cvc, otp, otp seed, otp secret, totp, totp seed, totp secret, mfa seed, recovery code, recovery codes, \
-                backup code, backup codes, scratch codes, verification code, security code, one time code, reset code, \
-                login code, code verifier, validation hash, confirmation hash, verification hash, reset hash, remember digest, remember hash, reset digest, activation digest, pin hash, pin code hash, tan",
+                cvv, cvc, otp, otp seed, otp secret, totp, totp seed, totp secret, mfa seed, \
+                recovery code, recovery codes, backup code, backup codes, scratch codes, \
+                verification code, security code, one time code, reset code, login code, code verifier, \
+                validation hash, confirmation hash, verification hash, reset hash, remember digest, \
+                remember hash, reset digest, activation digest, pin hash, pin code hash, tan",
         },
         Rule { scope: Scope::Of(LOCKS), phrases: "code, codes" },
         Rule { scope: Scope::Of(KEYS), phrases: "key, display key" },

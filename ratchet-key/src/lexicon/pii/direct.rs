@@ -7,30 +7,37 @@ use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
 /// Forms in which the same datum is kept.
 const FORMS: List = "\
-    address, addr, number, num, no, nr, numero, nummer, value, raw, normalized, lower, lowercase, canonical, text, str, line, \
-    encrypted, enc, ciphertext, bidx, hash, hashed, digest, masked, plain, original, primary, secondary, formatted, \
-    latin, kana, local, international, home, work, biz, cell, mobile, office, contact, day, evening, other, direct, main, alt, ext, fax, phonetic, constraint, partial, cipher, addresses, numbers, e";
+    address, addr, number, num, no, nr, numero, nummer, value, raw, normalized, lower, lowercase, \
+    canonical, text, str, line, encrypted, enc, ciphertext, bidx, hash, hashed, digest, masked, plain, \
+    original, primary, secondary, formatted, latin, kana, local, international, home, work, biz, cell, \
+    mobile, office, contact, day, evening, other, direct, main, alt, ext, fax, phonetic, constraint, \
+    partial, cipher, addresses, numbers, e";
 
 /// Mail and telephone.
 const CONTACTS: List = "\
-    email, emails, e mail, emailaddress, useremail, phone, phones, telephone, phonenumber, msisdn, mobile number, \
-    mobile no, mobile phone, mobilephone, cell number, cell phone, cellphone, home phone, work phone, fax number, whatsapp, \
-    whatsapp number, contact number, contact no, contact mobile, phone work, phone home, phone cell, phone mobile, \
-    email work, email home, reply to email, correo, correo electronico, telefono, telefone, celular, movil, \
-    telefon, telefonnummer, handynummer, mobilnummer, courriel, adresse mail, telefoon, telefoonnummer, cellulare, \
-    numer telefonu, adres email, telephones, fone, portable, handy, telefonnr, handynr, emailadres, email adresse, e mail adresse, paypal email, telephone number, emailid, phonecell, phonehome, phonework, mobilephone number, reg mail";
+    email, emails, e mail, emailaddress, useremail, phone, phones, telephone, phonenumber, msisdn, \
+    mobile number, mobile no, mobile phone, mobilephone, cell number, cell phone, cellphone, \
+    home phone, work phone, fax number, whatsapp, whatsapp number, contact number, contact no, \
+    contact mobile, phone work, phone home, phone cell, phone mobile, email work, email home, \
+    reply to email, correo, correo electronico, telefono, telefone, celular, movil, telefon, \
+    telefonnummer, handynummer, mobilnummer, courriel, adresse mail, telefoon, telefoonnummer, \
+    cellulare, numer telefonu, adres email, telephones, fone, portable, handy, telefonnr, handynr, \
+    emailadres, email adresse, e mail adresse, paypal email, telephone number, emailid, phonecell, \
+    phonehome, phonework, mobilephone number, reg mail";
 
 /// Where a person lives or has things sent.
 const HOMES: List = "\
-    shipping address, billing address, delivery address, home address, current address, permanent address, \
-    present address, residential address, address number, street address, street name, street one, street two, address street, address line, addressline, mailing address, \
+    shipping address, billing address, delivery address, home address, current address, \
+    permanent address, present address, residential address, address number, street address, \
+    street name, street one, street two, address street, address line, addressline, mailing address, \
     postal address, ship to address, bill to address, street number, house number, apartment number, \
-    hausnummer, hausnr, strasse, straße, strassenname, logradouro, straatnaam, huisnummer, adres zamieszkania";
+    hausnummer, hausnr, strasse, straße, strassenname, logradouro, straatnaam, huisnummer, \
+    adres zamieszkania";
 
 /// Logins of programs at other programs.
 const PROGRAMS: List = "\
-    smtp, imap, pop, ftp, sftp, ssh, db, database, sql, mysql, postgres, proxy, http, registry, mqtt, ldap, \
-    redis, kafka, amqp, service, server, bot, repository, warehouse, host, gateway, connector";
+    smtp, imap, pop, ftp, sftp, ssh, db, database, sql, mysql, postgres, proxy, http, registry, mqtt, \
+    ldap, redis, kafka, amqp, service, server, bot, repository, warehouse, host, gateway, connector";
 
 pub(in crate::lexicon) const TOPIC: Topic = topic(
     Category::DirectPii,
@@ -46,7 +53,8 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             scope: Scope::Unless(
                 "template, campaign, mailing, server, settings, setting, config, smtp, default",
             ),
-            phrases: "email from, email to, email cc, email bcc, to email, to emails, cc email, cc emails",
+            phrases: "\
+                email from, email to, email cc, email bcc, to email, to emails, cc email, cc emails",
         },
         Rule {
             scope: Scope::Of(
@@ -58,44 +66,59 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                first name, firstname, last name, lastname, given name, givenname, family name, familyname, nick name, middle name, \
-                middlename, maiden name, full name, fullname, surname, surnames, forename, patronymic, \
-                name first, name last, name middle, given names, family name prefix, family name suffix, \
-                mothersname, fathersname, guardiansname, mothers name, fathers name, mothers maiden name, cardholder name, card holder name, card holder, \
-                cardholder, name on card, account holder name, account holder, account owner name, holder name, \
-                contact name, contact person, person to be contacted, emergency contact, emergency contact name, \
-                next of kin, next of kin name, guarantor name, sender name, recipient name, receiver name, consignee, pax, \
-                billing name, shipping name, ship to name, bill to name, ship name, by name, attention to, attn, name on account, nicename, alternatename, firstnamephonetic, lastnamephonetic, \
-                spouse complete name, comment author, cc owner, cc holder, \
-                author name, employee name, applicant name, person name, patient name, doctor name, owner name, \
-                nachname, vorname, familienname, geburtsname, nom de famille, prenom, prénom, apellido, apellidos, \
-                sobrenome, cognome, nazwisko, imie, imię, voornaam, achternaam, tussenvoegsel, nombre completo, apellido paterno, apellido materno, nome mae, nome pai, membername, customername, \
-                patientname, studentname, employeename, contactname, full names, first names, last names, \
-                nome completo, nome cognome, user full name, customer details, billing details, shipping details, \
-                contact details, contact info, personal details, guest details, payer details, passenger details",
+                first name, firstname, last name, lastname, given name, givenname, family name, \
+                familyname, nick name, middle name, middlename, maiden name, full name, fullname, \
+                surname, surnames, forename, patronymic, name first, name last, name middle, \
+                given names, family name prefix, family name suffix, mothersname, fathersname, \
+                guardiansname, mothers name, fathers name, mothers maiden name, cardholder name, \
+                card holder name, card holder, cardholder, name on card, account holder name, \
+                account holder, account owner name, holder name, contact name, contact person, \
+                person to be contacted, emergency contact, emergency contact name, next of kin, \
+                next of kin name, guarantor name, sender name, recipient name, receiver name, \
+                consignee, pax, billing name, shipping name, ship to name, bill to name, ship name, \
+                by name, attention to, attn, name on account, nicename, alternatename, \
+                firstnamephonetic, lastnamephonetic, spouse complete name, comment author, cc owner, \
+                cc holder, author name, employee name, applicant name, person name, patient name, \
+                doctor name, owner name, nachname, vorname, familienname, geburtsname, nom de famille, \
+                prenom, prénom, apellido, apellidos, sobrenome, cognome, nazwisko, imie, imię, \
+                voornaam, achternaam, tussenvoegsel, nombre completo, apellido paterno, \
+                apellido materno, nome mae, nome pai, membername, customername, patientname, \
+                studentname, employeename, contactname, full names, first names, last names, \
+                nome completo, nome cognome, user full name, customer details, billing details, \
+                shipping details, contact details, contact info, personal details, guest details, \
+                payer details, passenger details",
         },
         // Programs sign in too.
         Rule {
             scope: Scope::Unless(PROGRAMS),
-            phrases: "username, user name, userid name, loginname, login name, login id, screen name, usernames, nom utilisateur, \
-                nombre usuario, nombre de usuario, nome utente, benutzername, gebruikersnaam, nazwa uzytkownika",
+            phrases: "\
+                username, user name, userid name, loginname, login name, login id, screen name, \
+                usernames, nom utilisateur, nombre usuario, nombre de usuario, nome utente, \
+                benutzername, gebruikersnaam, nazwa uzytkownika",
         },
         // Numbers that a state or a hospital gives to a person.
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                ssn, social security, social security no, social num, social no, social number, sin number, sin num, sin no, tin number, federaltaxid, itin, nino, national insurance, national insurance no, \
-                national id, national identity, national identity no, nationalid, ssnid, sinid, identification id, passport id, taxvat, identity number, identity card number, personal id, personal id number, \
-                id card number, idcard, id card no, id document number, personal identification number, \
-                passport, passport number, passport no, tax id, taxpayer id, \
-                driver license, drivers license, driver licence, drivers licence, driving license, driving licence, \
-                driver license number, drivers license number, dl number, \
-                voter id, visa no, visa number, permit no, work permit number, residence permit number, military id, cpf, cpf cnpj, rg number, nik, npwp, cnic, nric, hkid, bvn, snils, tckn, personnummer, jmbg, oib, egn, ppsn, \
-                ahv number, kra pin, emirates id, iqama, bpjs number, bpjs health number, curp, dni, nie, nif, \
-                rut, cedula, bsn, pesel, aadhaar, aadhar, codice fiscale, steuer id, steuernummer, \
-                personalausweisnummer, reisepassnummer, sozialversicherungsnummer, sv nummer, rv nr, numero de securite sociale, numero securite sociale, burgerservicenummer, \
-                medical record number, mrn, nhs number, health insurance number, insurance policy number, insurance number, insurance id number, \
-                medicare number, patient identifier, pan number, pan card, uan number, provident fund account",
+                ssn, social security, social security no, social num, social no, social number, \
+                sin number, sin num, sin no, tin number, federaltaxid, itin, nino, national insurance, \
+                national insurance no, national id, national identity, national identity no, \
+                nationalid, ssnid, sinid, identification id, passport id, taxvat, identity number, \
+                identity card number, personal id, personal id number, id card number, idcard, \
+                id card no, id document number, personal identification number, passport, \
+                passport number, passport no, tax id, taxpayer id, driver license, drivers license, \
+                driver licence, drivers licence, driving license, driving licence, \
+                driver license number, drivers license number, dl number, voter id, visa no, \
+                visa number, permit no, work permit number, residence permit number, military id, cpf, \
+                cpf cnpj, rg number, nik, npwp, cnic, nric, hkid, bvn, snils, tckn, personnummer, jmbg, \
+                oib, egn, ppsn, ahv number, kra pin, emirates id, iqama, bpjs number, \
+                bpjs health number, curp, dni, nie, nif, rut, cedula, bsn, pesel, aadhaar, aadhar, \
+                codice fiscale, steuer id, steuernummer, personalausweisnummer, reisepassnummer, \
+                sozialversicherungsnummer, sv nummer, rv nr, numero de securite sociale, \
+                numero securite sociale, burgerservicenummer, medical record number, mrn, nhs number, \
+                health insurance number, insurance policy number, insurance number, \
+                insurance id number, medicare number, patient identifier, pan number, pan card, \
+                uan number, provident fund account",
         },
         Rule {
             scope: Scope::Unless(
@@ -111,19 +134,22 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         Rule {
             scope: Scope::OfPerson,
             phrases: "\
-                name, names, fname, lname, mname, display name, displayname, legal name, preferred name, alias, aliases, initials, \
-                address, addresses, street, mobile, tel, cell, fax, login, handle, pan, ss, id number, id no, identification number, \
-                skype, skype id, personal email, company email, office email, business email, office phone, company phone, \
-                email id, work email, identifier value, nom, nombre, nome, naam, adresse, adres, rg, suffix name, \
-                document number, doc number, doc no, nin, inn, nickname, tax number, tax no, tax code, rfc, nss, cuit, cuil, numero documento, documento, account name, \
-                direccion, endereco, indirizzo, anschrift, domicilio, calle, rua, rue, via, straat, ulica, first, last, pseudo, \
-                nombres, policy number, mail, family members, spouse, spouse name",
+                name, names, fname, lname, mname, display name, displayname, legal name, \
+                preferred name, alias, aliases, initials, address, addresses, street, mobile, tel, \
+                cell, fax, login, handle, pan, ss, id number, id no, identification number, skype, \
+                skype id, personal email, company email, office email, business email, office phone, \
+                company phone, email id, work email, identifier value, nom, nombre, nome, naam, \
+                adresse, adres, rg, suffix name, document number, doc number, doc no, nin, inn, \
+                nickname, tax number, tax no, tax code, rfc, nss, cuit, cuil, numero documento, \
+                documento, account name, direccion, endereco, indirizzo, anschrift, domicilio, calle, \
+                rua, rue, via, straat, ulica, first, last, pseudo, nombres, policy number, mail, \
+                family members, spouse, spouse name",
         },
         Rule {
             scope: Scope::OfBut(ADDRESSES, THINGS),
             phrases: "\
-                name, street, address, address line, phone, company phone, recipient, contact, full address, alternative phone, apartment, \
-                house, care of",
+                name, street, address, address line, phone, company phone, recipient, contact, \
+                full address, alternative phone, apartment, house, care of",
         },
         Rule {
             scope: Scope::Of("credit card, debit card, bank card, payment card, stored card"),
@@ -146,7 +172,10 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             phrases: "to, cc, bcc, recipient, recipients, sender, absender, to address",
         },
         Rule {
-            scope: Scope::Of("patient identifier, client identifier, person identifier, identity document"),
+            scope: Scope::Of(
+                "\
+                patient identifier, client identifier, person identifier, identity document",
+            ),
             phrases: "identifier, document key",
         },
     ],
