@@ -40,32 +40,29 @@ pub(super) const TOPIC: Topic = Topic {
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                password, passwords, passwd, pwd, pw, passphrase, passcode, password salt, \
-                encrypted password, pass hash, passhash, passwordhash, userpassword, user pass, \
-                smtp pass, db pass, auth pass, pw hash, mot de passe, mdp, contrasena, contraseña, \
-                clave de acceso, senha, passwort, kennwort, wachtwoord, haslo, hasło, auth config, \
-                auth data, auth settings, auth header, auth headers",
+                password, passwords, passwd, pwd, pw, passphrase, passcode, password salt, pass hash, \
+                passhash, passwordhash, userpassword, user pass, smtp pass, db pass, auth pass, \
+                mot de passe, mdp, contrasena, contraseña, clave de acceso, senha, passwort, kennwort, \
+                wachtwoord, haslo, hasło, auth config, auth data, auth settings, auth header, \
+                auth headers",
         },
         // Secrets and private keys.
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                secret, secrets, client secret, app secret, consumer secret, shared secret, \
-                webhook secret, signing secret, secret key, secretkey, secret access key, api key, \
-                api keys, apikey, api secret, apisecret, access key, auth key, authkey, \
-                authentication key, private key, privatekey, private keys, privkey, priv key, \
-                private pem, ssh private key, signing key, encryption key, encrypted key, \
-                decryption key, master key, dek, kek, activation key, hmac, hmac key, hmac secret, \
-                hmac token, session key, service account key, service account json, account key, \
-                sas key, storage key, license key, provisioning key, shared key, preshared key, psk, \
-                wifi key, app key, appkey, nwk key, nwkkey, app s key, appskey, nwk s key, nwkskey, \
-                network key, hash key, response hash key, signature key, consumer key, jwt token key, \
-                token key, keystore, xpriv, xprv, spend key, view key, invite key, session key auth, \
-                secret data, credential data, connector account details, connector webhook details, \
-                security stamp, fs uniquifier, keyfile, key file, connection string, private jwk, \
-                client assertion, secret token, secret answer, security answer, security answers, \
-                mnemonic, seed phrase, seedphrase, wallet seed, keypair, geheimnis, cle secrete, \
-                chave secreta, clave secreta",
+                secret, secrets, client secret, secret key, secretkey, api key, api keys, apikey, \
+                apisecret, access key, auth key, authkey, authentication key, private key, privatekey, \
+                private keys, privkey, priv key, private pem, signing key, encryption key, \
+                encrypted key, decryption key, master key, dek, kek, activation key, hmac, hmac key, \
+                hmac token, session key, service account json, sas key, license key, provisioning key, \
+                shared key, preshared key, psk, wifi key, app key, appkey, nwk key, nwkkey, app s key, \
+                appskey, nwk s key, nwkskey, network key, signature key, consumer key, token key, \
+                keystore, xpriv, xprv, spend key, invite key, session key auth, secret data, \
+                credential data, connector account details, connector webhook details, security stamp, \
+                fs uniquifier, connection string, private jwk, client assertion, secret token, \
+                secret answer, security answer, security answers, mnemonic, seed phrase, seedphrase, \
+                wallet seed, keypair, geheimnis, cle secrete, chave secreta, clave secreta, \
+                response hash key",
         },
         // Bearer tokens, of which a few are written without the word.
         Rule {
@@ -86,7 +83,7 @@ pub(super) const TOPIC: Topic = Topic {
                 recovery code, recovery codes, backup code, backup codes, scratch codes, \
                 verification code, security code, one time code, reset code, login code, code verifier, \
                 validation hash, confirmation hash, verification hash, reset hash, remember digest, \
-                remember hash, reset digest, activation digest, pin hash, pin code hash, tan",
+                remember hash, reset digest, activation digest, pin hash, pin code hash",
         },
         Rule { scope: Scope::Of(LOCKS), phrases: "code, codes" },
         Rule { scope: Scope::Of(KEYS), phrases: "key, display key" },

@@ -3,34 +3,47 @@
 use crate::lexicon::rule::List;
 
 /// Entities that are persons. Where a word means a company as often as a person, it is left out.
-pub(super) const PERSONS: List = "\
-    =profile, =user account, user entity, customer entity, person entity, employee entity, addressee, \
-    administrator, benefactor, ceo, chairman, director, advisor, adviser, alumnus, applicant, approver, \
-    assignee, attendee, attorney, author, baby, beneficiary, bidder, borrower, buyer, candidate, \
-    cardholder, caregiver, carer, chauffeur, child, children, citizen, claimant, client, clinician, \
+pub(super) const PERSONS: &[List] = &[ENGLISH, RECORDS, OTHER_LANGUAGES];
+
+const ENGLISH: List = "\
+    addressee, administrator, benefactor, ceo, chairman, director, advisor, adviser, alumnus, \
+    applicant, approver, assignee, attendee, attorney, author, baby, beneficiary, bidder, borrower, \
+    buyer, candidate, cardholder, caregiver, carer, chauffeur, citizen, claimant, client, clinician, \
     coach, collaborator, commenter, consignee, consignor, consultant, contact, contractor, cosigner, \
     courier, customer, debtor, defendant, dependant, dependent, doctor, donor, driver, editor, \
     emergency contact, emp, employee, executor, family member, father, follower, freelancer, friend, \
-    gamer, guarantor, guardian, guest, hire, holder, husband, individual, inmate, instructor, insured, \
-    intern, interviewee, interviewer, invitee, inviter, kin, kid, landlord, lawyer, lead, learner, \
-    lecturer, member, moderator, mother, newborn, nominee, nurse, occupant, offender, officer, \
-    organizer, owner, participant, passenger, patient, payee, payer, payor, people, person, personnel, \
-    pharmacist, physician, plaintiff, player, policyholder, practitioner, professor, prospect, pupil, \
-    purchaser, receiver, recipient, recruiter, referee, referrer, relative, remitter, reporter, \
-    resident, reviewer, rider, seller, sender, shareholder, shopper, signatory, signee, signer, \
-    sibling, speaker, spouse, staff, student, submitter, subscriber, supervisor, surgeon, taxpayer, \
-    teacher, therapist, trainee, trainer, traveler, traveller, trustee, tutor, ubo, user, usr, victim, \
-    visitor, volunteer, voter, wife, witness, worker, loan application, job application, \
-    credit application, membership application, visa application, kyc, kyc verification, kyc case, \
-    kyc record, kyc application, kyc profile, identity verification, kunde, kunden, mitarbeiter, \
-    benutzer, nutzer, empfaenger, empfänger, ansprechpartner, schueler, schüler, mitglied, mieter, \
-    vermieter, besucher, gast, lehrer, arzt, fahrer, bewerber, cliente, usuario, empleado, trabajador, \
-    persona, paciente, alumno, estudiante, profesor, medico, conductor, socio, huesped, destinatario, \
-    pessoa, funcionario, colaborador, aluno, motorista, titular, dependente, contato, contacto, \
-    utilisateur, personne, salarie, salarié, destinataire, eleve, élève, etudiant, adherent, abonne, \
-    locataire, medecin, utente, dipendente, paziente, studente, conducente, klant, gebruiker, \
-    medewerker, werknemer, inwoner, huurder, leerling, klient, uzytkownik, pracownik, pacjent, \
-    kierowca, osoba";
+    gamer, guarantor, guardian, guest, holder, husband, individual, inmate, instructor, insured, \
+    intern, interviewee, interviewer, invitee, inviter, kin, landlord, lawyer, lead, learner, lecturer, \
+    member, moderator, mother, newborn, nominee, nurse, occupant, offender, officer, organizer, owner, \
+    participant, passenger, patient, payee, payer, payor, people, person, personnel, pharmacist, \
+    physician, plaintiff, player, policyholder, practitioner, professor, prospect, pupil, purchaser, \
+    receiver, recipient, recruiter, referee, referrer, relative, remitter, reporter, resident, \
+    reviewer, rider, seller, sender, shareholder, shopper, signatory, signee, signer, sibling, speaker, \
+    spouse, staff, student, submitter, subscriber, supervisor, surgeon, taxpayer, teacher, therapist, \
+    trainee, trainer, traveler, traveller, trustee, tutor, ubo, user, usr, victim, visitor, volunteer, \
+    voter, wife, emp children";
+
+/// Records that are about one person from end to end.
+const RECORDS: List = "\
+    loan application, job application, credit application, membership application, visa application, \
+    kyc, kyc verification, kyc case, kyc record, kyc application, kyc profile, identity verification, \
+    =profile, =user account, user entity, customer entity, person entity, employee entity";
+
+const OTHER_LANGUAGES: List = "\
+    kunde, kunden, mitarbeiter, benutzer, nutzer, empfaenger, empfänger, ansprechpartner, schueler, \
+    schüler, mitglied, mieter, vermieter, besucher, gast, lehrer, arzt, fahrer, bewerber, cliente, \
+    usuario, empleado, trabajador, persona, paciente, alumno, estudiante, profesor, medico, conductor, \
+    socio, huesped, destinatario, pessoa, funcionario, colaborador, aluno, motorista, titular, \
+    dependente, contato, contacto, utilisateur, personne, salarie, salarié, destinataire, eleve, élève, \
+    etudiant, adherent, abonne, locataire, medecin, utente, dipendente, paziente, studente, conducente, \
+    klant, gebruiker, medewerker, werknemer, inwoner, huurder, leerling, klient, uzytkownik, pracownik, \
+    pacjent, kierowca, osoba";
+
+/// Programs that are named like persons.
+pub(super) const NOT_PERSONS: List = "\
+    oauth client, oidc client, saml client, api client, http client, rest client, grpc client, \
+    mqtt client, vpn client, web client, client application, storage driver, device driver, \
+    database driver, cluster member, service user";
 
 /// Entities that are a person as often as a company or a program: only words for a person count there.
 pub(super) const PERSON_OR_NOT: List = "\
@@ -38,9 +51,8 @@ pub(super) const PERSON_OR_NOT: List = "\
 
 /// Persons who work for the one who keeps the record.
 pub(super) const WORKERS: List = "\
-    employee, emp, staff, worker, personnel, contractor, intern, trainee, hire, driver, officer, \
-    teacher, doctor, nurse, mitarbeiter, empleado, funcionario, medewerker, pracownik, dipendente, \
-    salarie";
+    employee, emp, staff, personnel, contractor, intern, trainee, driver, officer, teacher, doctor, \
+    nurse, mitarbeiter, empleado, funcionario, medewerker, pracownik, dipendente, salarie";
 
 /// Postal addresses that are a person's unless said otherwise.
 pub(super) const ADDRESSES: List = "\

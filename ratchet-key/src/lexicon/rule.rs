@@ -1,7 +1,7 @@
 //! The mechanism of the lexicons: names as phrases, rules, topics.
 
 use crate::finding::Code;
-use crate::lexicon::entities::{PERSONS, QUALIFIERS, TRANSPARENT};
+use crate::lexicon::entities::{NOT_PERSONS, PERSONS, QUALIFIERS, TRANSPARENT};
 use crate::lexicon::words::{singular, words};
 use crate::lexicon::{Category, NameFinding};
 
@@ -9,11 +9,12 @@ use crate::lexicon::{Category, NameFinding};
 pub(super) type List = &'static str;
 
 /// The entries of a list.
-fn entries(list: List) -> impl Iterator<Item = &'static str> {
+pub(super) fn entries(list: List) -> impl Iterator<Item = &'static str> {
     list.split(", ")
 }
 
-fn contains(list: List, word: &str) -> bool {
+/// Whether a word is listed.
+pub(super) fn contains(list: List, word: &str) -> bool {
     entries(list).any(|entry| entry == word)
 }
 
@@ -156,7 +157,10 @@ impl Scope {
             Self::Anywhere => true,
             Self::Unless(silencers) => !is_silenced(silencers),
             Self::Alone => before.is_empty() && name.entity.is_empty(),
-            Self::OfPerson => is_said_of(name, before, PERSONS),
+            Self::OfPerson => {
+                PERSONS.iter().any(|persons| is_said_of(name, before, persons))
+                    && !is_said_of(name, before, NOT_PERSONS)
+            }
             Self::Of(owners) => is_said_of(name, before, owners),
             Self::OfBut(owners, silencers) => is_said_of(name, before, owners) && !is_silenced(silencers),
             Self::NotOf(owners) => !is_said_of(name, before, owners),

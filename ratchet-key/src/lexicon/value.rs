@@ -1,6 +1,7 @@
 //! What a field can hold, by its type: the evidence that a name alone does not give.
 
 use crate::lexicon::Category;
+use crate::lexicon::rule::{List, contains, entries};
 
 /// What the values of a type are, as far as a judgement on names needs to know.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,93 +24,26 @@ pub(super) enum Value {
     Open,
 }
 
-const FLAGS: &[&str] = &["bool", "boolean", "bit", "check", "checkbox"];
-const NUMBERS: &[&str] = &[
-    "int",
-    "integer",
-    "bigint",
-    "smallint",
-    "mediumint",
-    "tinyint",
-    "int2",
-    "int4",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "uint256",
-    "serial",
-    "bigserial",
-    "smallserial",
-    "increments",
-    "bigincrements",
-    "unsignedinteger",
-    "unsignedbiginteger",
-    "biginteger",
-    "smallinteger",
-    "unsigned",
-    "number",
-    "long",
-    "short",
-    "i8",
-    "i16",
-    "i32",
-    "i64",
-    "i128",
-    "isize",
-    "u8",
-    "u16",
-    "u32",
-    "u64",
-    "u128",
-    "usize",
-    "rating",
-    "int8range",
-];
-const DECIMALS: &[&str] = &[
-    "decimal",
-    "numeric",
-    "float",
-    "float4",
-    "float8",
-    "double",
-    "real",
-    "money",
-    "currency",
-    "percent",
-    "f32",
-    "f64",
-    "bigdecimal",
-];
-const TIMES: &[&str] = &[
-    "date",
-    "datetime",
-    "datetime2",
-    "timestamp",
-    "timestamptz",
-    "timestamps",
-    "time",
-    "timetz",
-    "interval",
-    "duration",
-    "naivedate",
-    "naivedatetime",
-    "offsetdatetime",
-    "systemtime",
-    "instant",
-    "localdate",
-    "localdatetime",
-    "zoneddatetime",
-    "year",
-];
-const UUIDS: &[&str] = &["uuid", "guid", "ulid", "uniqueidentifier"];
-const CHOICES: &[&str] = &["enum", "select", "set"];
-const LINKS: &[&str] = &["link", "dynamic", "references", "foreignkey", "belongsto"];
+const FLAGS: List = "bool, boolean, bit, check, checkbox";
+
+const NUMBERS: List = "\
+    int, integer, bigint, smallint, mediumint, tinyint, int2, int4, int8, int16, int32, int64, uint, uint8, uint16, \
+    uint32, uint64, uint256, serial, bigserial, smallserial, increments, bigincrements, unsignedinteger, \
+    unsignedbiginteger, biginteger, smallinteger, unsigned, number, long, short, i8, i16, i32, i64, i128, isize, u8, \
+    u16, u32, u64, u128, usize, rating, int8range";
+
+const DECIMALS: List = "\
+    decimal, numeric, float, float4, float8, double, real, money, currency, percent, f32, f64, bigdecimal";
+
+const TIMES: List = "\
+    date, datetime, datetime2, timestamp, timestamptz, timestamps, time, timetz, interval, duration, naivedate, \
+    naivedatetime, offsetdatetime, systemtime, instant, localdate, localdatetime, zoneddatetime, year";
+
+const UUIDS: List = "uuid, guid, ulid, uniqueidentifier";
+
+const CHOICES: List = "enum, select, set";
+
+const LINKS: List = "link, dynamic, references, foreignkey, belongsto";
 
 impl Value {
     /// Reads a type as it is written in SQL, a schema file or a program: `varchar(255)`, `Option<bool>`, `datetime(0)`.
@@ -117,7 +51,7 @@ impl Value {
         let core = innermost(type_name);
         let end = core.find(|char: char| !char.is_ascii_alphanumeric()).unwrap_or(core.len());
         let (word, rest) = core.split_at_checked(end).unwrap_or((core, ""));
-        let is = |listed: &[&str]| listed.iter().any(|name| name.eq_ignore_ascii_case(word));
+        let is = |listed: List| entries(listed).any(|name| name.eq_ignore_ascii_case(word));
         match word {
             _ if is(FLAGS) || (word.eq_ignore_ascii_case("tinyint") && rest.starts_with("(1)")) => Self::Flag,
             _ if is(NUMBERS) => Self::Number,
@@ -136,14 +70,12 @@ impl Value {
         match (self, category) {
             (Self::Open, _) => true,
             (Self::Flag, _) => false,
-            (Self::Number, Category::DirectPii) => {
-                NUMBERED.contains(&last) || last == "number" || last == "no"
-            }
-            (Self::Number, Category::Credential) => CODES.contains(&last),
+            (Self::Number, Category::DirectPii) => contains(NUMBERED, last),
+            (Self::Number, Category::Credential) => contains(CODES, last),
             (Self::Number | Self::Time, Category::FinancialAccount) => true,
             (Self::Uuid, category) => category == Category::Credential,
-            (Self::Number, Category::IndirectPii) => !PICTURES.contains(&last),
-            (Self::Link, Category::IndirectPii) => !AMOUNTS.contains(&last),
+            (Self::Number, Category::IndirectPii) => !contains(PICTURES, last),
+            (Self::Link, Category::IndirectPii) => !contains(AMOUNTS, last),
             // Gender, pay, position, birth, doses: anything that can be said in a word or a number.
             (_, Category::IndirectPii | Category::Health) => true,
             _ => false,
@@ -152,45 +84,22 @@ impl Value {
 }
 
 /// What is written in digits though it names or reaches a person.
-const NUMBERED: &[&str] = &[
-    "phone",
-    "mobile",
-    "tel",
-    "telephone",
-    "cell",
-    "fax",
-    "msisdn",
-    "whatsapp",
-    "ssn",
-    "pan",
-    "aadhaar",
-    "nino",
-    "cpf",
-    "curp",
-    "dni",
-    "rut",
-    "bsn",
-    "pesel",
-    "telefon",
-    "telefono",
-    "telefone",
-    "security",
-    "mrn",
-    "id",
-];
-
-/// What is no number, unless it is the id of a file.
-const PICTURES: &[&str] = &["image", "photo", "avatar", "picture", "signature"];
-
-/// What is no key of another record.
-const AMOUNTS: &[&str] = &["salary", "pay", "income", "amount"];
+const NUMBERED: List = "\
+    number, no, phone, mobile, tel, telephone, cell, fax, msisdn, whatsapp, ssn, pan, aadhaar, nino, cpf, curp, dni, \
+    rut, bsn, pesel, telefon, telefono, telefone, security, mrn, id";
 
 /// Secrets that are written in digits.
-const CODES: &[&str] = &["pin", "otp", "totp", "code", "cvv", "cvc", "passcode"];
+const CODES: List = "pin, otp, totp, code, cvv, cvc, passcode";
+
+/// What is no number: that is the id of a file.
+const PICTURES: List = "image, photo, avatar, picture, signature";
+
+/// What is no key of another record.
+const AMOUNTS: List = "salary, pay, income, amount";
 
 /// The type inside references, paths and wrappers: `bool` of `Option<std::primitive::bool>`.
 fn innermost(type_name: &str) -> &str {
-    const WRAPPERS: &[&str] = &["Option", "Box", "Arc", "Rc", "Nullable", "Maybe"];
+    const WRAPPERS: List = "Option, Box, Arc, Rc, Nullable, Maybe";
     let mut name = type_name.trim().trim_start_matches('&').trim();
     loop {
         let head = name.split(['<', '(', ' ']).next().unwrap_or_default();
@@ -199,7 +108,7 @@ fn innermost(type_name: &str) -> &str {
             continue;
         }
         match name.split_once('<') {
-            Some((head, rest)) if WRAPPERS.contains(&head.trim()) => name = rest.trim(),
+            Some((head, rest)) if contains(WRAPPERS, head.trim()) => name = rest.trim(),
             _ => return name,
         }
     }

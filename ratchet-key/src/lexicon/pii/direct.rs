@@ -16,14 +16,11 @@ const FORMS: List = "\
 /// Mail and telephone.
 const CONTACTS: List = "\
     email, emails, e mail, emailaddress, useremail, phone, phones, telephone, phonenumber, msisdn, \
-    mobile number, mobile no, mobile phone, mobilephone, cell number, cell phone, cellphone, \
-    home phone, work phone, fax number, whatsapp, whatsapp number, contact number, contact no, \
-    contact mobile, phone work, phone home, phone cell, phone mobile, email work, email home, \
-    reply to email, correo, correo electronico, telefono, telefone, celular, movil, telefon, \
-    telefonnummer, handynummer, mobilnummer, courriel, adresse mail, telefoon, telefoonnummer, \
-    cellulare, numer telefonu, adres email, telephones, fone, portable, handy, telefonnr, handynr, \
-    emailadres, email adresse, e mail adresse, paypal email, telephone number, emailid, phonecell, \
-    phonehome, phonework, mobilephone number, reg mail";
+    mobile number, mobile no, mobilephone, cell number, cellphone, fax number, whatsapp, \
+    contact number, contact no, contact mobile, correo, correo electronico, telefono, telefone, \
+    celular, movil, telefon, telefonnummer, handynummer, mobilnummer, courriel, adresse mail, telefoon, \
+    telefoonnummer, cellulare, numer telefonu, telephones, fone, telefonnr, handynr, emailadres, \
+    email adresse, e mail adresse, emailid, phonecell, phonehome, phonework, reg mail";
 
 /// Where a person lives or has things sent.
 const HOMES: List = "\
@@ -69,24 +66,38 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 first name, firstname, last name, lastname, given name, givenname, family name, \
                 familyname, nick name, middle name, middlename, maiden name, full name, fullname, \
                 surname, surnames, forename, patronymic, name first, name last, name middle, \
-                given names, family name prefix, family name suffix, mothersname, fathersname, \
-                guardiansname, mothers name, fathers name, mothers maiden name, cardholder name, \
-                card holder name, card holder, cardholder, name on card, account holder name, \
-                account holder, account owner name, holder name, contact name, contact person, \
-                person to be contacted, emergency contact, emergency contact name, next of kin, \
+                given names, family name prefix, family name suffix, nicename, alternatename, \
+                firstnamephonetic, lastnamephonetic, full names, first names, last names",
+        },
+        // The same in other languages.
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                nachname, vorname, familienname, geburtsname, nom de famille, prenom, prénom, apellido, \
+                apellidos, sobrenome, cognome, nazwisko, imie, imię, voornaam, achternaam, \
+                tussenvoegsel, nombre completo, apellido paterno, apellido materno, nome mae, nome pai, \
+                nome completo",
+        },
+        // Blocks with name, address and mail in one.
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                customer details, billing details, shipping details, contact details, contact info, \
+                personal details, guest details, payer details, passenger details",
+        },
+        // Names of persons in a role.
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                mothersname, fathersname, guardiansname, mothers name, fathers name, cardholder name, \
+                card holder, cardholder, name on card, account holder, holder name, contact name, \
+                contact person, person to be contacted, emergency contact, next of kin, \
                 next of kin name, guarantor name, sender name, recipient name, receiver name, \
                 consignee, pax, billing name, shipping name, ship to name, bill to name, ship name, \
-                by name, attention to, attn, name on account, nicename, alternatename, \
-                firstnamephonetic, lastnamephonetic, spouse complete name, comment author, cc owner, \
-                cc holder, author name, employee name, applicant name, person name, patient name, \
-                doctor name, owner name, nachname, vorname, familienname, geburtsname, nom de famille, \
-                prenom, prénom, apellido, apellidos, sobrenome, cognome, nazwisko, imie, imię, \
-                voornaam, achternaam, tussenvoegsel, nombre completo, apellido paterno, \
-                apellido materno, nome mae, nome pai, membername, customername, patientname, \
-                studentname, employeename, contactname, full names, first names, last names, \
-                nome completo, nome cognome, user full name, customer details, billing details, \
-                shipping details, contact details, contact info, personal details, guest details, \
-                payer details, passenger details",
+                by name, attention to, attn, name on account, spouse complete name, comment author, \
+                cc owner, cc holder, author name, employee name, applicant name, person name, \
+                patient name, doctor name, owner name, membername, customername, patientname, \
+                studentname, employeename, contactname",
         },
         // Programs sign in too.
         Rule {
@@ -96,29 +107,43 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 usernames, nom utilisateur, nombre usuario, nombre de usuario, nome utente, \
                 benutzername, gebruikersnaam, nazwa uzytkownika",
         },
-        // Numbers that a state or a hospital gives to a person.
+        // Numbers of identity papers and licences.
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                ssn, social security, social security no, social num, social no, social number, \
-                sin number, sin num, sin no, tin number, federaltaxid, itin, nino, national insurance, \
-                national insurance no, national id, national identity, national identity no, \
-                nationalid, ssnid, sinid, identification id, passport id, taxvat, identity number, \
-                identity card number, personal id, personal id number, id card number, idcard, \
-                id card no, id document number, personal identification number, passport, \
-                passport number, passport no, tax id, taxpayer id, driver license, drivers license, \
-                driver licence, drivers licence, driving license, driving licence, \
-                driver license number, drivers license number, dl number, voter id, visa no, \
-                visa number, permit no, work permit number, residence permit number, military id, cpf, \
-                cpf cnpj, rg number, nik, npwp, cnic, nric, hkid, bvn, snils, tckn, personnummer, jmbg, \
-                oib, egn, ppsn, ahv number, kra pin, emirates id, iqama, bpjs number, \
-                bpjs health number, curp, dni, nie, nif, rut, cedula, bsn, pesel, aadhaar, aadhar, \
-                codice fiscale, steuer id, steuernummer, personalausweisnummer, reisepassnummer, \
-                sozialversicherungsnummer, sv nummer, rv nr, numero de securite sociale, \
-                numero securite sociale, burgerservicenummer, medical record number, mrn, nhs number, \
-                health insurance number, insurance policy number, insurance number, \
-                insurance id number, medicare number, patient identifier, pan number, pan card, \
-                uan number, provident fund account",
+                national id, national identity, nationalid, identification id, passport id, \
+                identity number, identity card number, personal id, id card number, idcard, id card no, \
+                id document number, personal identification number, passport, driver license, \
+                drivers license, driver licence, drivers licence, driving license, driving licence, \
+                dl number, voter id, visa no, visa number, permit no, work permit number, \
+                residence permit number, military id",
+        },
+        // Numbers that hospitals and health insurances give.
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                bpjs number, bpjs health number, medical record number, mrn, nhs number, \
+                insurance policy number, insurance number, insurance id number, medicare number, \
+                patient identifier",
+        },
+        // Numbers of single states, for tax and social security.
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                nino, taxvat, cpf, cpf cnpj, rg number, nik, npwp, cnic, nric, hkid, bvn, snils, tckn, \
+                personnummer, jmbg, oib, egn, ppsn, ahv number, kra pin, emirates id, iqama, curp, dni, \
+                nie, nif, rut, cedula, bsn, pesel, aadhaar, aadhar, codice fiscale, steuer id, \
+                steuernummer, personalausweisnummer, reisepassnummer, sozialversicherungsnummer, \
+                sv nummer, rv nr, numero de securite sociale, numero securite sociale, \
+                burgerservicenummer, pan number, pan card, uan number, provident fund account",
+        },
+        // Numbers for tax and social security.
+        Rule {
+            scope: Scope::Anywhere,
+            phrases: "\
+                ssn, social security, social num, social no, social number, sin number, sin num, \
+                sin no, tin number, federaltaxid, itin, national insurance, ssnid, sinid, tax id, \
+                taxpayer id",
         },
         Rule {
             scope: Scope::Unless(
@@ -130,20 +155,30 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         Rule { scope: Scope::Alone, phrases: "pan, nickname" },
         Rule { scope: Scope::Of("taxpayer"), phrases: "pan, pan no" },
         Rule { scope: Scope::Of(PERSON_OR_NOT), phrases: "handle, display name, mobile, nickname" },
-        // A word for one of its parts says more of a person than of a thing.
+        // What a bare word means if it is said of a person.
         Rule {
             scope: Scope::OfPerson,
             phrases: "\
                 name, names, fname, lname, mname, display name, displayname, legal name, \
                 preferred name, alias, aliases, initials, address, addresses, street, mobile, tel, \
-                cell, fax, login, handle, pan, ss, id number, id no, identification number, skype, \
-                skype id, personal email, company email, office email, business email, office phone, \
-                company phone, email id, work email, identifier value, nom, nombre, nome, naam, \
-                adresse, adres, rg, suffix name, document number, doc number, doc no, nin, inn, \
-                nickname, tax number, tax no, tax code, rfc, nss, cuit, cuil, numero documento, \
-                documento, account name, direccion, endereco, indirizzo, anschrift, domicilio, calle, \
-                rua, rue, via, straat, ulica, first, last, pseudo, nombres, policy number, mail, \
-                family members, spouse, spouse name",
+                cell, fax, login, handle, skype, skype id, personal email, company email, office email, \
+                business email, office phone, company phone, email id, work email, suffix name, \
+                nickname, account name, first, last, pseudo, mail, family members, spouse, spouse name",
+        },
+        // The same in other languages.
+        Rule {
+            scope: Scope::OfPerson,
+            phrases: "\
+                nom, nombre, nome, naam, adresse, adres, direccion, endereco, indirizzo, anschrift, \
+                domicilio, calle, rua, rue, via, straat, ulica, nombres, portable, handy",
+        },
+        // Numbers that are a person's only if said of one.
+        Rule {
+            scope: Scope::OfPerson,
+            phrases: "\
+                pan, ss, id number, id no, identification number, identifier value, rg, \
+                document number, doc number, doc no, nin, inn, tax number, tax no, tax code, rfc, nss, \
+                cuit, cuil, numero documento, documento, policy number",
         },
         Rule {
             scope: Scope::OfBut(ADDRESSES, THINGS),

@@ -6,8 +6,8 @@ use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
 /// Entities whose cards are made of paper.
 const GAMES: List = "\
-        board, deck, game, hand, kanban, gift, loyalty, report, business, sim, id, identity, health, \
-        membership";
+    board, deck, game, hand, kanban, gift, loyalty, report, business, sim, id, identity, health, \
+    membership";
 
 const CARDS: List = "\
     card, credit card, debit card, payment card, bank card, cc, stored card, payment method";
@@ -26,21 +26,17 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             scope: Scope::Anywhere,
             phrases: "\
                 iban, cardnumber, cc num, cc number, ccnum, cc no, credit card, credit cards, \
-                creditcard, debit card, credit card number, payment card, card exp, card exp month, \
-                card exp year, card expiry, card expiration, card expiry month, card expiry year, \
+                creditcard, debit card, payment card, card exp, card expiry, card expiration, \
                 card expiration date, card exp date, card bin, card iin, card isin, card last, \
-                card last four, card last digits, last digits, last four digits, card data, \
-                enc card data, card details, card mask, first digits, card first digits, \
-                payment method data, payment instrument data, card info, pan masked, masked pan, \
-                card pan, card track, track data, cc exp, cc expiry, cc last, cc exp month, \
-                cc exp year, exp month, exp year, expiry month, expiry year, expiration month, \
-                expiration year, bank account, bankaccount, bank account number, bank acct, bank ac, \
-                bank ac no, acct no, acct num, acct number, account iban, bank details, bank number, \
-                beneficiary account, payee account, bank account details, bank account holder, \
-                sepa mandate iban, upi id, vpa, vpa id, upi, pix key, chave pix, clabe, cbu, \
-                kontonummer, bankkonto, bankverbindung, numero de cuenta, cuenta bancaria, \
-                conta bancaria, numero de compte, rekeningnummer, numer konta, numero di conto, \
-                credit score, micr code, micr",
+                card last four, last digits, last four digits, card data, card details, card mask, \
+                first digits, payment method data, payment instrument data, card info, pan masked, \
+                masked pan, card pan, card track, track data, cc exp, cc expiry, cc last, exp month, \
+                exp year, expiry month, expiry year, expiration month, expiration year, bank account, \
+                bankaccount, bank acct, bank ac, acct no, acct num, acct number, bank details, \
+                bank number, beneficiary account, payee account, bank account holder, upi id, vpa id, \
+                pix key, chave pix, clabe, cbu, kontonummer, bankkonto, bankverbindung, \
+                numero de cuenta, cuenta bancaria, conta bancaria, numero de compte, rekeningnummer, \
+                numer konta, numero di conto, credit score, micr code, micr",
         },
         Rule { scope: Scope::Unless(GAMES), phrases: "card number, card no" },
         Rule {
@@ -61,6 +57,6 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             scope: Scope::Of(BANK_ACCOUNTS),
             phrases: "number, account, account number, iban, mask, last, numero",
         },
-        Rule { scope: Scope::OfPerson, phrases: "iban, bank account name" },
+        Rule { scope: Scope::OfPerson, phrases: "iban, bank account name, vpa, upi" },
     ],
 );

@@ -9,7 +9,7 @@ use crate::lexicon::rule::{List, Rule, Scope, Topic};
 const MACHINES: List = "\
     server, system, service, device, vehicle, engine, network, cluster, node, ticket, issue, bug, \
     incident, error, asset, equipment, water, plant, catalog, catalogue, inventory, formulary, \
-    template, type, category";
+    template, type, category, experiment, variant, test, product, dish, menu, recipe, food, ingredient";
 
 pub(in crate::lexicon) const TOPIC: Topic = topic(
     Category::Health,
@@ -21,30 +21,27 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         Rule {
             scope: Scope::Unless(MACHINES),
             phrases: "\
-                diagnosis, diagnoses, primary diagnosis, dx, dx rank, diagnosis coded name, symptom, \
-                symptoms, prognosis, chief complaint, presenting complaint, treatment, treatments, \
-                treatment plan, medication, medications, medicine, medicines, prescription, \
-                prescriptions, rx, rx notes, dosage, dosage instructions, dosing instructions, \
-                drug non coded, drug inventory id, allergy, allergies, allergy status, order reason, \
-                order reason non coded, allergen, allergens, allergic reaction, blood type, \
-                blood group, blood pressure, blood glucose, blood sugar, rhesus factor, heart rate, \
-                heartrate, pulse rate, respiratory rate, respiration rate, body temperature, \
-                oxygen saturation, bmi, body mass index, body weight, body height, body fat, \
-                cause of death, cause of death non coded, pregnancy, pregnancy status, gravida, parity, \
-                lmp, gestational age, disability, disabilities, disability type, handicap, \
-                immunization, immunizations, vaccination status, vaccine, vaccine type, vaccine name, \
-                vaccines, lab result, lab results, medical history, health history, \
-                family medical history, medical condition, medical conditions, health condition, \
-                health conditions, health details, health status, health info, health notes, \
-                medical notes, clinical notes, clinical note, doctor notes, clinical status, \
-                smoking status, dietary restriction, dietary restrictions, alcohol use, drug use, \
-                surgical history, surgeries, icd code, icd, snomed code, loinc code, cpt code, \
-                procedure code, mental health, hiv status, genetic data, anamnesis, anamnese, diagnose, \
-                allergie, allergien, medikament, medikamente, blutgruppe, krankheit, behandlung, \
-                enfermedad, alergias, diagnostico, grupo sanguineo, groupe sanguin, maladie, allergia, \
-                terapia, krankheitsbild, injury, injuries, injury type, disease type, cancer type, \
-                diabetes type, allergy type, sugar level, oxygen sat, illness, disease, diseases, \
-                sick note",
+                diagnosis, diagnoses, dx, dx rank, diagnosis coded name, symptom, symptoms, prognosis, \
+                chief complaint, presenting complaint, treatment, treatments, treatment plan, \
+                medication, medications, medicine, medicines, prescription, prescriptions, dosage, \
+                dosage instructions, dosing instructions, drug non coded, drug inventory id, allergy, \
+                allergies, allergy status, order reason, allergen, allergens, allergic reaction, \
+                blood type, blood group, blood pressure, blood glucose, blood sugar, rhesus factor, \
+                heart rate, heartrate, pulse rate, respiratory rate, respiration rate, \
+                body temperature, oxygen saturation, bmi, body mass index, body weight, body height, \
+                body fat, cause of death, pregnancy, pregnancy status, gestational age, disability, \
+                disabilities, disability type, handicap, immunization, immunizations, \
+                vaccination status, vaccine, vaccine type, vaccine name, vaccines, lab result, \
+                lab results, medical history, health history, medical condition, medical conditions, \
+                health notes, medical notes, clinical notes, clinical note, doctor notes, \
+                clinical status, smoking status, dietary restriction, dietary restrictions, \
+                alcohol use, drug use, surgical history, surgeries, icd code, icd, snomed code, \
+                loinc code, cpt code, procedure code, mental health, hiv status, genetic data, \
+                anamnesis, anamnese, diagnose, allergie, allergien, medikament, medikamente, \
+                blutgruppe, krankheit, behandlung, enfermedad, alergias, diagnostico, grupo sanguineo, \
+                groupe sanguin, maladie, allergia, terapia, krankheitsbild, injury, injuries, \
+                injury type, disease type, cancer type, diabetes type, allergy type, sugar level, \
+                oxygen sat, illness, disease, diseases, sick note",
         },
         // A wearable measures its wearer.
         Rule {
@@ -57,7 +54,8 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             scope: Scope::Of(BODIES),
             phrases: "\
                 weight, height, pulse, temperature, systolic, diastolic, smoker, pregnant, conditions, \
-                organ donor, death reason, deceased reason, reason of death",
+                organ donor, death reason, deceased reason, reason of death, rx, parity, gravida, lmp, \
+                health status, health info, health details, health condition, health conditions",
         },
     ],
 );

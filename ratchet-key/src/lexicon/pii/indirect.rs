@@ -47,50 +47,60 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         Rule {
             scope: Scope::Unless(MACHINES),
             phrases: "\
-                ip, ips, ipaddress, ipv, ip addr, remote addr, remoteaddr, remote ip, sign in ip, \
-                login ip, lastip, lastloginip, clientip, userip, loginip, ipaddr, remoteip, ip adresse",
+                ip, ips, ipaddress, ipv, remote addr, remoteaddr, lastip, lastloginip, clientip, \
+                userip, loginip, ipaddr, remoteip, ip adresse",
         },
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
                 client ip, user ip, customer ip, visitor ip, user agent, useragent, \
-                browser fingerprint, device fingerprint, browser info, x forwarded for, forwarded for, \
-                advertising id, idfa, gaid, imei, imsi, iccid, device info, browser user agent, \
-                user location, client hostname",
+                browser fingerprint, device fingerprint, browser info, forwarded for, advertising id, \
+                idfa, gaid, imei, imsi, iccid, device info, user location, client hostname",
         },
         Rule {
             scope: Scope::OfPerson,
             phrases: "ua, mac address, browser, device model, device name, last ip, ip",
         },
-        // Birth, and what it brings.
+        // Birth and death.
         Rule {
             scope: Scope::Unless(INVENTED),
             phrases: "\
                 dob, date of birth, dateofbirth, birth date, birthdate, birthday, birth day, \
                 birth month, birth year, year of birth, birthtime, place of birth, birth place, \
                 birthplace, country of birth, city of birth, born on, born at, date of death, \
-                death date, deceased date, deceased at, date deceased, deceased datetime, geburtsdatum, \
-                geburtsjahr, ddn, geburtstag, geburtsort, date de naissance, date naissance, \
-                lieu de naissance, fecha de nacimiento, fecha nacimiento, data nascimento, \
-                data de nascimento, data di nascita, data nascita, geboortedatum, data urodzenia, sex, \
-                sex code, sex id, gender, gender code, gender identity, gender identity code, \
-                gender cv id, gender id, pronouns, sexual orientation, ethnicity, ethnicity id, \
-                ethnicity code, ethnic group, ethnoracial, race ethnicity, race code, race color, \
-                skin color, ethnic race code, nation code, nationality, nationality code, \
-                nationality id, citizenship, religion, religion id, caste, political affiliation, \
-                political party, marital status, maritalstatus, marital status id, \
-                marital status cv id, profession cv id, occupation cv id, marital, civil status, \
-                mother tongue, native language, geschlecht, sexe, sexo, sesso, genero, plec, płeć, \
-                geslacht, staatsangehoerigkeit, nationalite, nacionalidad, nacionalidade, estado civil, \
-                familienstand, immigration status, veteran status, visa status, visa type, \
+                death date, deceased date, deceased at, date deceased, deceased datetime, \
                 birthdate estimated value",
+        },
+        // The same in other languages.
+        Rule {
+            scope: Scope::Unless(INVENTED),
+            phrases: "\
+                geburtsdatum, geburtsjahr, ddn, geburtstag, geburtsort, date de naissance, \
+                date naissance, lieu de naissance, fecha de nacimiento, fecha nacimiento, \
+                data nascimento, data de nascimento, data di nascita, data nascita, geboortedatum, \
+                data urodzenia, geschlecht, sexe, sexo, sesso, genero, plec, płeć, geslacht, \
+                staatsangehoerigkeit, nationalite, nacionalidad, nacionalidade, estado civil, \
+                familienstand",
+        },
+        // Gender, descent and belief.
+        Rule {
+            scope: Scope::Unless(INVENTED),
+            phrases: "\
+                sex, sex code, sex id, gender, gender code, gender identity, gender identity code, \
+                gender cv id, gender id, pronouns, sexual orientation, ethnicity, ethnicity id, \
+                ethnicity code, ethnic group, ethnoracial, race code, race color, skin color, \
+                nation code, nationality, nationality code, nationality id, citizenship, religion, \
+                religion id, caste, political affiliation, political party, marital status, \
+                maritalstatus, marital status id, marital status cv id, profession cv id, \
+                occupation cv id, marital, civil status, mother tongue, native language, \
+                immigration status, veteran status, visa status, visa type",
         },
         // Position on the map.
         Rule {
             scope: Scope::Unless(THINGS),
             phrases: "\
-                latitude, longitude, geolocation, lat, lng, lon, long lat, lat lng, latlng, gps, \
-                gps coordinates, gps position, gps location",
+                latitude, longitude, geolocation, lat, lng, lon, latlng, gps, gps coordinates, \
+                gps position, gps location",
         },
         // Vehicles lead to their owners.
         Rule {
@@ -98,7 +108,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             phrases: "\
                 license plate, licence plate, vehicle no, vehicle number, plate number, plate no, \
                 number plate, reg plate, registration plate, vehicle registration, vehicle plate, vin, \
-                vin number, chassis no, chassis number, kennzeichen, matricula, immatriculation, targa",
+                chassis no, chassis number, kennzeichen, matricula, immatriculation, targa",
         },
         // Pay.
         Rule {
@@ -106,11 +116,10 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 "range, publish, opening, template, structure, component, min, max, company",
             ),
             phrases: "\
-                salary, salaries, base salary, basic salary, current salary, expected salary, \
-                annual salary, monthly salary, wage, wages, hourly wage, ctc, net pay, gross pay, \
-                take home pay, base pay, pay rate, annual income, monthly income, household income, \
-                gehalt, lohn, einkommen, salary expected, salary proposed, expected pay, \
-                desired salary, salario, sueldo, salaire, stipendio, nomina, wynagrodzenie, salaris",
+                salary, salaries, wage, wages, ctc, net pay, gross pay, take home pay, base pay, \
+                pay rate, annual income, monthly income, household income, gehalt, lohn, einkommen, \
+                salary expected, salary proposed, expected pay, salario, sueldo, salaire, stipendio, \
+                nomina, wynagrodzenie, salaris",
         },
         // Accounts elsewhere.
         Rule {
@@ -155,19 +164,19 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                portrait, selfie, fingerprint template, face embedding, faceprint, voiceprint, \
-                retina scan, signature image, profile picture, profile photo, profile image, \
-                profile pic, headshot, passport photo, id photo",
+                selfie, fingerprint template, face embedding, faceprint, voiceprint, retina scan, \
+                signature image, profile picture, profile photo, profile image, profile pic, headshot, \
+                passport photo, id photo",
         },
         Rule {
-            scope: Scope::Of("proof, signature, proof of delivery, delivery"),
+            scope: Scope::Of("=proof, proof of delivery, delivery proof"),
             phrases: "data, raw data, photo, signature",
         },
         Rule {
             scope: Scope::OfPerson,
             phrases: "\
                 image, photo, avatar, picture, avatar url, gravatar, userpic, foto, signature, \
-                message signature, email signature, bio, biography, about me, about",
+                message signature, email signature, bio, biography, about me, about, portrait",
         },
         Rule {
             scope: Scope::OfBut(PERSON_OR_NOT, THINGS),
@@ -199,8 +208,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 personalnummer, personal nr, personalnr, academic id, roll number, roll no, \
                 enrollment number, matrikelnummer, student number, matriculation number, staff number, \
                 attendance device id, work permit, cover letter, resume link, resume attachment, \
-                resume, curriculum vitae, reason for leaving, exit reason, applicant rating, \
-                performance rating",
+                curriculum vitae, reason for leaving, exit reason, applicant rating, performance rating",
         },
         Rule {
             scope: Scope::Unless("opening, posting, vacancy, requisition, advert, template, category"),
@@ -259,7 +267,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 shipping postal code, shipping country, billing country, shipping state, billing state, \
                 billing postcode, shipping postcode, billing company, shipping company, billing region, \
                 shipping region, billing province, shipping province, ship city, ship country, \
-                ship zip, ship postal code, ip country, ip city, geo ip country",
+                ship zip, ship postal code, ip country, ip city",
         },
         Rule {
             scope: Scope::Of(
