@@ -7,11 +7,14 @@
 //!    is: an `attempt_id` is an id and an `email_template` is a template, whatever stands before. This one
 //!    principle replaces most lists of exceptions.
 //! 3. Before that, words at the end that do not change what the thing is are dropped (`retry_count` counts
-//!    retries, `phone_number` is a phone).
-//! 4. A rule may ask for an entity (`customer.name`, not `product.name`) or be silenced by other words
-//!    (`exam_attempt` is a business fact).
+//!    retries, `phone_number` is a phone), and so are those that repeat the entity (`m_name` of a `member`).
+//! 4. A rule may ask what the phrase is said of (`customer.name` or `customer_name`, not `product.name`) or be
+//!    silenced by other words (`exam_attempt` is a business fact). Words that leave this open are skipped: the
+//!    `permanent_city` of an employee is the city of an employee.
+//! 5. Of a field, the type has its say: a flag or a time is no address, and few numbers are.
 //!
-//! Each topic has its own file, which holds the rules and the words that explain them.
+//! Each topic has its own file, which holds the rules and the words that explain them; `entities` lists what
+//! names belong to, and `value` what types can hold.
 
 mod attempt;
 mod category;
@@ -63,10 +66,10 @@ fn every_topic() -> impl Iterator<Item = &'static Topic> {
 /// What is personal in a record only because of what the record is about.
 const RECORDS: [&Topic; 3] = [&pii::CLINICAL_CONTENT, &pii::CARE_DATES, &pii::EMPLOYMENT];
 
-/// Judges one name: the last name of a placeholder, or a field of a struct.
+/// Judges one name in a key: the last name of a placeholder, or a field of a struct that is in it.
 ///
-/// `entity` is what the name belongs to: the name before it in the path, or the struct. For a field of an
-/// input only `R004` and `R005` matter; the other codes are about keys.
+/// `entity` is what the name belongs to: the name before it in the path, or the struct. Fields of an input that
+/// are in no key are for [`judge_field`].
 ///
 /// ```
 /// use ratchet_key::{Code, judge_name};

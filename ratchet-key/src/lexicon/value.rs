@@ -67,18 +67,20 @@ impl Value {
     /// Whether such values can be data of a category, where `phrase` is what the name speaks of.
     pub(super) fn can_be(self, category: Category, phrase: &str) -> bool {
         let last = phrase.rsplit(['_', ' ']).next().unwrap_or_default();
-        match (self, category) {
-            (Self::Open, _) => true,
-            (Self::Flag, _) => false,
-            (Self::Number, Category::DirectPii) => contains(NUMBERED, last),
-            (Self::Number, Category::Credential) => contains(CODES, last),
-            (Self::Number | Self::Time, Category::FinancialAccount) => true,
-            (Self::Uuid, category) => category == Category::Credential,
-            (Self::Number, Category::IndirectPii) => !contains(PICTURES, last),
-            (Self::Link, Category::IndirectPii) => !contains(AMOUNTS, last),
-            // Gender, pay, position, birth, doses: anything that can be said in a word or a number.
-            (_, Category::IndirectPii | Category::Health) => true,
-            _ => false,
+        // Gender, pay, position, birth, doses: a word or a number of any kind can say something of a person.
+        let is_said = matches!(category, Category::IndirectPii | Category::Health);
+        match self {
+            Self::Open => true,
+            Self::Flag => false,
+            Self::Number => match category {
+                Category::DirectPii => contains(NUMBERED, last),
+                Category::Credential => contains(CODES, last),
+                _ => !contains(PICTURES, last),
+            },
+            Self::Time => is_said || category == Category::FinancialAccount,
+            Self::Uuid => category == Category::Credential,
+            Self::Link => is_said && !contains(AMOUNTS, last),
+            Self::Decimal | Self::Choice => is_said,
         }
     }
 }
