@@ -20,6 +20,8 @@ mod attempt;
 mod category;
 mod credential;
 mod entities;
+mod index;
+mod name;
 mod pii;
 mod random;
 mod rule;
@@ -31,8 +33,12 @@ mod words;
 pub use category::Category;
 pub use types::judge_type;
 
+use std::sync::LazyLock;
+
 use crate::finding::Code;
-use rule::{Name, Topic};
+use index::Lexicon;
+use name::Name;
+use rule::Topic;
 use value::Value;
 
 /// The judgement on one name.
@@ -50,21 +56,34 @@ pub struct NameFinding {
     pub help: &'static str,
 }
 
-/// What makes every attempt another action.
-const DEDUPLICATION: [&Topic; 4] = [&attempt::TOPIC, &attempt::TOKENS, &random::TOPIC, &time::TOPIC];
-
 /// What must not leak, in the order in which it is asked.
+static LEAKS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(leaks()));
+
+/// What makes every attempt another action.
+static DEDUPLICATION: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(deduplication()));
+
+/// What is personal in a record only because of what the record is about.
+static RECORDS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(records()));
+
+/// What is known by a mail address.
+static LINKS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(std::iter::once(&pii::ACCOUNT_LINKS)));
+
 fn leaks() -> impl Iterator<Item = &'static Topic> {
     std::iter::once(&credential::TOPIC).chain(pii::TOPICS)
 }
 
-#[cfg(test)]
-fn every_topic() -> impl Iterator<Item = &'static Topic> {
-    leaks().chain(RECORDS).chain([&pii::ACCOUNT_LINKS]).chain(DEDUPLICATION)
+fn deduplication() -> impl Iterator<Item = &'static Topic> {
+    [&attempt::TOPIC, &attempt::TOKENS, &random::TOPIC, &time::TOPIC].into_iter()
 }
 
-/// What is personal in a record only because of what the record is about.
-const RECORDS: [&Topic; 3] = [&pii::CLINICAL_CONTENT, &pii::CARE_DATES, &pii::EMPLOYMENT];
+fn records() -> impl Iterator<Item = &'static Topic> {
+    [&pii::CLINICAL_CONTENT, &pii::CARE_DATES, &pii::EMPLOYMENT].into_iter()
+}
+
+#[cfg(test)]
+fn every_topic() -> impl Iterator<Item = &'static Topic> {
+    leaks().chain(records()).chain([&pii::ACCOUNT_LINKS]).chain(deduplication())
+}
 
 /// Judges one name in a key: the last name of a placeholder, or a field of a struct that is in it.
 ///
@@ -82,9 +101,9 @@ const RECORDS: [&Topic; 3] = [&pii::CLINICAL_CONTENT, &pii::CARE_DATES, &pii::EM
 #[must_use]
 pub fn judge_name(entity: Option<&str>, name: &str) -> Option<NameFinding> {
     let name = Name::new(entity, name);
-    let leak = |name: &Name| leaks().find_map(|topic| topic.judge(name));
+    let leak = |name: &Name| LEAKS.judge(name).next();
     let found = if name.is_about() { None } else { leak(&name).or_else(|| leak(&name.bare()?)) };
-    found.or_else(|| DEDUPLICATION.iter().find_map(|topic| topic.judge(&name)))
+    found.or_else(|| DEDUPLICATION.judge(&name).next())
 }
 
 /// Judges a field of an input: `R013` for personal data, `R005` for a credential.
@@ -106,12 +125,11 @@ pub fn judge_field(entity: Option<&str>, name: &str, type_name: Option<&str>) ->
     if value == Value::Flag || name.is_about() {
         return None;
     }
-    // A link that is known by its mail address holds more than its name says.
-    let links = (value == Value::Link).then_some(&pii::ACCOUNT_LINKS);
     let find = |name: &Name| {
-        let found = leaks().chain(RECORDS).filter_map(|topic| topic.judge(name));
-        let mut held = found.filter(|found| found.category.is_none_or(|it| value.can_be(it, &found.word)));
-        links.and_then(|topic| topic.judge(name)).or_else(|| held.next())
+        let can_be = |found: &NameFinding| found.category.is_none_or(|it| value.can_be(it, &found.word));
+        // A link that is known by its mail address holds more than its name says.
+        let link = if value == Value::Link { LINKS.judge(name).next() } else { None };
+        link.or_else(|| LEAKS.judge(name).chain(RECORDS.judge(name)).find(can_be))
     };
     find(&name).or_else(|| find(&name.bare()?)).map(in_input)
 }

@@ -1,9 +1,9 @@
-//! The mechanism of the lexicons: names as phrases, rules, topics.
+//! What the lexicons are made of: phrases, rules, topics.
 
 use crate::finding::Code;
+use crate::lexicon::Category;
 use crate::lexicon::entities::{NOT_PERSONS, PERSONS, QUALIFIERS, TRANSPARENT};
-use crate::lexicon::words::{singular, words};
-use crate::lexicon::{Category, NameFinding};
+use crate::lexicon::name::Name;
 
 /// Words or phrases (`* ` for any one word), separated by a comma and a space: a whole lexicon stays readable at a glance.
 pub(super) type List = &'static str;
@@ -16,12 +16,6 @@ pub(super) fn entries(list: List) -> impl Iterator<Item = &'static str> {
 /// Whether a word is listed.
 pub(super) fn contains(list: List, word: &str) -> bool {
     entries(list).any(|entry| entry == word)
-}
-
-/// A name and what it belongs to, as words joined by single spaces.
-pub(super) struct Name {
-    phrase: String,
-    entity: String,
 }
 
 /// When a rule applies.
@@ -63,92 +57,9 @@ pub(super) struct Topic {
     pub(super) help: &'static str,
 }
 
-impl Name {
-    pub(super) fn new(entity: Option<&str>, name: &str) -> Self {
-        // Tables are often named in the plural.
-        let entity: Vec<String> = entity.map(words).unwrap_or_default().into_iter().map(singular).collect();
-        Self { phrase: words(name).join(" "), entity: entity.join(" ") }
-    }
-
-    /// Whether the name says something about a thing instead of holding it: `has_password`, `min_age`.
-    pub(super) fn is_about(&self) -> bool {
-        self.phrase.split_once(' ').is_some_and(|(head, _)| contains(ABOUT, head))
-    }
-
-    /// The name without what it repeats of its entity, if it does: `name` of `m_name` and `name_mem` in `member`.
-    pub(super) fn bare(&self) -> Option<Self> {
-        let entity = self.entity.rsplit(' ').next().unwrap_or_default();
-        let is_part = |word: &str, least: usize| word.len() >= least && entity.starts_with(word);
-        let mut bare = self.phrase.as_str();
-        if let Some((_, rest)) = bare.split_once(' ').filter(|(head, _)| is_part(head, 1)) {
-            bare = rest;
-        }
-        if let Some((rest, _)) = bare.rsplit_once(' ').filter(|(_, tail)| is_part(tail, 3)) {
-            bare = rest;
-        }
-        (bare.len() < self.phrase.len())
-            .then(|| Self { phrase: bare.to_owned(), entity: self.entity.clone() })
-    }
-
-    /// Entity and name as one name, if all words of the name are `neutral`.
-    fn merged_if(&self, neutral: impl Fn(&str) -> bool) -> Option<Self> {
-        (!self.entity.is_empty() && self.phrase.split(' ').all(neutral))
-            .then(|| Self { phrase: format!("{} {}", self.entity, self.phrase), entity: String::new() })
-    }
-
-    fn holds(&self, word: &str) -> bool {
-        self.phrase.split(' ').chain(self.entity.split(' ')).any(|held| held == word)
-    }
-}
-
-impl Topic {
-    pub(super) fn judge(&self, name: &Name) -> Option<NameFinding> {
-        // `attempt.number` and `email.value` are about the entity: read them as one name.
-        let merged = name.merged_if(|word| contains(self.neutral_tails, word));
-        let name = merged.as_ref().unwrap_or(name);
-        let mut phrase = name.phrase.as_str();
-        loop {
-            let fired = self.rules.iter().filter_map(|rule| rule.fires(name, phrase));
-            // Of `secret` and `client secret` the longer one explains more.
-            if let Some(fired) = fired.max_by_key(|fired| fired.len()) {
-                return Some(NameFinding {
-                    code: self.code,
-                    word: fired.replace(' ', "_"),
-                    category: self.category,
-                    why: self.why,
-                    help: self.help,
-                });
-            }
-            phrase = self.without_tail(phrase)?;
-        }
-    }
-
-    /// The phrase without its last word, if that one is neutral and something is left.
-    fn without_tail<'a>(&self, phrase: &'a str) -> Option<&'a str> {
-        let (head, tail) = phrase.rsplit_once(' ')?;
-        contains(self.neutral_tails, tail).then_some(head)
-    }
-}
-
-impl Rule {
-    /// What fires on the name, of which `phrase` is what is left without neutral tails.
-    fn fires<'a>(&self, name: &Name, phrase: &'a str) -> Option<&'a str> {
-        // Most rules do not even list the last word.
-        if !self.phrases.contains(phrase.rsplit(' ').next()?) {
-            return None;
-        }
-        let fired = entries(self.phrases).filter_map(|entry| {
-            let before = before(phrase, entry)?;
-            let fired = phrase.get(before.len()..)?.trim_start();
-            self.scope.allows(name, before, entry).then_some(fired)
-        });
-        fired.max_by_key(|fired| fired.len())
-    }
-}
-
 impl Scope {
     /// Whether a phrase counts that ends the name, with `before` in front of it.
-    fn allows(self, name: &Name, before: &str, phrase: &str) -> bool {
+    pub(super) fn allows(self, name: &Name, before: &str, phrase: &str) -> bool {
         let is_silenced = |by: List| {
             let is_own = |word: &str| phrase.split(' ').any(|own| own == word);
             entries(by).any(|word| name.holds(word) && !is_own(word))
@@ -172,7 +83,7 @@ impl Scope {
 /// What stands before a listed phrase at the end of `text`, at a word border.
 ///
 /// A phrase that begins with `* ` takes one more word, whichever it is.
-fn before<'a>(text: &'a str, phrase: &str) -> Option<&'a str> {
+pub(super) fn before<'a>(text: &'a str, phrase: &str) -> Option<&'a str> {
     if let Some(phrase) = phrase.strip_prefix("* ") {
         let before = before(text, phrase).filter(|before| !before.is_empty())?;
         return Some(before.rsplit_once(' ').map_or("", |(before, _)| before));
@@ -211,12 +122,6 @@ fn is_one_of(owner: &str, listed: List) -> bool {
     };
     !owner.is_empty() && entries(listed).any(is)
 }
-
-/// Words at the start of a name that is a flag, a bound or a count.
-const ABOUT: List = "\
-    is, has, had, can, should, must, was, will, allow, allows, enable, enables, disable, require, requires, required, show, hide, \
-    send, use, uses, needs, need, skip, force, include, exclude, accepts, wants, publish, display if, unique, validate, \
-    supports, num, max, min, maximum, minimum, total, count, avg, average, exempt, ignore, notify, auto";
 
 #[cfg(test)]
 mod tests {
