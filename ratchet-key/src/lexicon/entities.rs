@@ -83,7 +83,7 @@ pub(super) const MACHINES: List = "\
 /// Invented persons, animals and goods, which have a gender or a race too.
 pub(super) const INVENTED: List = "\
     character, npc, hero, monster, creature, pet, animal, cat, dog, cattle, livestock, breed, product, \
-    item, clothing, garment, voice, noun, boat, horse";
+    item, clothing, garment, voice, noun, boat, horse, team, vessel, ship, company";
 
 /// Records of personnel, each about one employee or applicant.
 pub(super) const PERSONNEL_RECORDS: List = "\

@@ -31,6 +31,8 @@ pub(super) enum Scope {
     OfPerson,
     /// As the whole name of one of these entities, or right after one of these words.
     Of(List),
+    /// At the end of any name of one of these entities.
+    In(List),
     /// Like `Of`, unless one of these words stands before the phrase or in the entity.
     OfBut(List, List),
     /// At the end of any name that is not said of one of these.
@@ -73,6 +75,7 @@ impl Scope {
                     && !is_said_of(name, before, NOT_PERSONS)
             }
             Self::Of(owners) => is_said_of(name, before, owners),
+            Self::In(entities) => is_said_of(name, "", entities),
             Self::OfBut(owners, silencers) => is_said_of(name, before, owners) && !is_silenced(silencers),
             Self::NotOf(owners) => !is_said_of(name, before, owners),
             Self::After(words, things) => is_one_of(before, words) && !is_one_of(&name.entity, things),

@@ -207,10 +207,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             phrases: "to, cc, bcc, recipient, recipients, sender, absender, to address",
         },
         Rule {
-            scope: Scope::Of(
-                "\
-                patient identifier, client identifier, person identifier, identity document",
-            ),
+            scope: Scope::Of("patient identifier, client identifier, person identifier, identity document"),
             phrases: "identifier, document key",
         },
     ],

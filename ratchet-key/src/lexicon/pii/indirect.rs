@@ -258,7 +258,9 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         Rule { scope: Scope::OfBut(ADDRESSES, THINGS), phrases: WHEREABOUTS },
         Rule {
             scope: Scope::Of(SENDINGS),
-            phrases: "city, zip, zip code, zipcode, postal code, postcode, district, province",
+            phrases: "\
+                city, zip, zip code, zipcode, postal code, postcode, district, province, country, \
+                country code",
         },
         Rule {
             scope: Scope::Anywhere,

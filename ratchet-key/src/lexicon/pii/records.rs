@@ -5,7 +5,13 @@
 use super::topic;
 use crate::lexicon::Category;
 use crate::lexicon::entities::{CARE, CLINICAL, WORKERS};
-use crate::lexicon::rule::{Rule, Scope, Topic};
+use crate::lexicon::rule::{List, Rule, Scope, Topic};
+
+/// Records of the pay of one person.
+const PAY_RECORDS: List = "\
+    salary slip, payslip, payroll, payroll detail, payroll entry detail, salary detail, \
+    salary structure assignment, employee payroll, additional salary, employee incentive, \
+    employee benefit, retention bonus, gratuity, =salary, employee salary, compensation";
 
 /// When someone came, left, or is to leave.
 pub(in crate::lexicon) const EMPLOYMENT: Topic = topic(
@@ -15,10 +21,10 @@ pub(in crate::lexicon) const EMPLOYMENT: Topic = topic(
         Rule {
             scope: Scope::Unless("office, club, group"),
             phrases: "\
-                joining date, date of joining, hire date, hired at, hired on, date hired, hiring date, \
-                employment start date, employment end date, relieving date, date of retirement, \
-                retirement date, resignation date, resignation letter date, promotion date, \
-                transfer date, boarding begins on, last working day, last working date, \
+                joining date, date of joining, hire date, date of hire, hired at, hired on, date hired, \
+                hiring date, employment start date, employment end date, relieving date, \
+                date of retirement, retirement date, resignation date, resignation letter date, \
+                promotion date, transfer date, boarding begins on, last working day, last working date, \
                 probation end date, final confirmation date, eintrittsdatum, einstellungsdatum, \
                 datum der einstellung, fecha contratacion, fecha ingreso, data admissao, \
                 data assunzione, austrittsdatum, date embauche, fecha de ingreso, date of leaving, \
@@ -31,17 +37,14 @@ pub(in crate::lexicon) const EMPLOYMENT: Topic = topic(
                 contract end date, offer date, scheduled confirmation date, held on, new workplace, \
                 joined at, joined date, leaving date, left at, departure date",
         },
+        // What someone earned, part by part.
         Rule {
-            scope: Scope::Of(
-                "\
-                    salary slip, payslip, payroll entry detail, salary detail, \
-                    salary structure assignment, employee payroll, additional salary, \
-                    employee incentive, employee benefit, retention bonus, gratuity",
-            ),
+            scope: Scope::In(PAY_RECORDS),
             phrases: "\
-                amount, base, variable, net pay, gross pay, total deduction, total earnings, \
-                rounded total, hour rate, total in words, gross earning, incentive amount, net amount, \
-                payout, bonus, year to date, month to date, gross year to date",
+                amount, base, basic, variable, pay, gross, net, earning, earnings, deduction, \
+                deductions, allowance, allowances, bonus, bonuses, overtime, incentive, payout, \
+                rounded total, hour rate, hourly rate, rate per hour, tax, taxes, year to date, \
+                month to date",
         },
     ],
 );
