@@ -83,7 +83,7 @@ pub(super) const TOPIC: Topic = Topic {
                 recovery code, recovery codes, backup code, backup codes, scratch codes, \
                 verification code, security code, one time code, reset code, login code, code verifier, \
                 validation hash, confirmation hash, verification hash, reset hash, remember digest, \
-                remember hash, reset digest, activation digest, pin hash, pin code hash",
+                remember hash, reset digest, activation digest, pin hash, pin code hash, refresh hash",
         },
         Rule { scope: Scope::Of(LOCKS), phrases: "code, codes" },
         Rule { scope: Scope::Of(KEYS), phrases: "key, display key" },

@@ -49,6 +49,7 @@ impl Name {
 
 /// Words at the start of a name that is a flag, a bound or a count.
 const ABOUT: List = "\
-    is, has, had, can, should, must, was, will, allow, allows, enable, enables, disable, require, requires, required, show, hide, \
-    send, use, uses, needs, need, skip, force, include, exclude, accepts, wants, publish, display if, unique, validate, \
-    supports, num, max, min, maximum, minimum, total, count, avg, average, exempt, ignore, notify, auto";
+    is, has, had, can, should, must, was, will, allow, allows, enable, enables, disable, require, requires, \
+    required, show, hide, send, use, uses, need, needs, skip, force, include, exclude, accepts, wants, \
+    publish, unique, validate, supports, exempt, ignore, notify, auto, num, max, min, maximum, minimum, \
+    total, count, avg, average";

@@ -5,7 +5,7 @@ use crate::lexicon::Category;
 use crate::lexicon::entities::{ADDRESSES, PERSON_OR_NOT, SENDINGS, THINGS};
 use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
-/// Forms in which the same datum is kept.
+/// Forms in which the same datum is kept; `e` is what is left of `phone_e164`.
 const FORMS: List = "\
     address, addr, number, num, no, nr, numero, nummer, value, raw, normalized, lower, lowercase, \
     canonical, text, str, line, encrypted, enc, ciphertext, bidx, hash, hashed, digest, masked, plain, \
@@ -40,10 +40,8 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
     Category::DirectPii,
     FORMS,
     &[
-        Rule { scope: Scope::Unless(THINGS), phrases: CONTACTS },
-        Rule { scope: Scope::Unless(THINGS), phrases: HOMES },
-        Rule { scope: Scope::OfPerson, phrases: CONTACTS },
-        Rule { scope: Scope::OfPerson, phrases: HOMES },
+        Rule { scope: Scope::NotOf(THINGS), phrases: CONTACTS },
+        Rule { scope: Scope::NotOf(THINGS), phrases: HOMES },
         Rule { scope: Scope::Of(SENDINGS), phrases: "address, street" },
         // Who wrote a mail, and to whom.
         Rule {
@@ -207,7 +205,10 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             phrases: "to, cc, bcc, recipient, recipients, sender, absender, to address",
         },
         Rule {
-            scope: Scope::Of("patient identifier, client identifier, person identifier, identity document"),
+            scope: Scope::Of(
+                "\
+                patient identifier, client identifier, person identifier, identity document",
+            ),
             phrases: "identifier, document key",
         },
     ],

@@ -1,10 +1,12 @@
-//! R004 and R013: personal data, one file for each category.
+//! R004 and R013: personal data, a file for each category, and three for what is said of a person.
 
 mod direct;
 mod financial;
 mod health;
 mod indirect;
 mod records;
+mod whereabouts;
+mod work;
 
 pub(super) use direct::ACCOUNT_LINKS;
 pub(super) use records::{CARE_DATES, CLINICAL_CONTENT, EMPLOYMENT};
@@ -14,7 +16,8 @@ use crate::lexicon::Category;
 use crate::lexicon::rule::{List, Rule, Topic};
 
 /// Personal data in a key or an input. What a phrase names more closely is asked first: a card before a name.
-pub(super) const TOPICS: [&Topic; 4] = [&financial::TOPIC, &health::TOPIC, &direct::TOPIC, &indirect::TOPIC];
+pub(super) const TOPICS: [&Topic; 6] =
+    [&financial::TOPIC, &health::TOPIC, &direct::TOPIC, &indirect::TOPIC, &whereabouts::TOPIC, &work::TOPIC];
 
 const fn topic(category: Category, neutral_tails: List, rules: &'static [Rule]) -> Topic {
     Topic { code: Code::R004, category: Some(category), neutral_tails, rules, why: WHY, help: HELP }
