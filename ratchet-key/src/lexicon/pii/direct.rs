@@ -174,9 +174,9 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         Rule {
             scope: Scope::OfPerson,
             phrases: "\
-                pan, ss, id number, id no, identification number, identifier value, rg, \
-                document number, doc number, doc no, nin, inn, tax number, tax no, tax code, rfc, nss, \
-                cuit, cuil, numero documento, documento, policy number",
+                pan, ss, id number, id no, identification number, rg, document number, doc number, \
+                doc no, nin, inn, tax number, tax no, tax code, rfc, nss, cuit, cuil, numero documento, \
+                documento, policy number",
         },
         Rule {
             scope: Scope::OfBut(ADDRESSES, THINGS),
@@ -188,7 +188,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             scope: Scope::Of("credit card, debit card, bank card, payment card, stored card"),
             phrases: "name, holder",
         },
-        Rule { scope: Scope::Of("human name, person name"), phrases: "family, given, text, prefix text" },
+        Rule { scope: Scope::Of("human name, person name"), phrases: "family, given, text" },
         Rule {
             scope: Scope::Of("shipment, parcel, package, postcard, letter, consignment"),
             phrases: "recipient, receiver, addressee",
@@ -196,7 +196,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         Rule { scope: Scope::Of("account, login"), phrases: "mail" },
         Rule { scope: Scope::After("sms, reminder, emergency, whatsapp", ""), phrases: "number, no" },
         Rule {
-            scope: Scope::Of("insurance, insurance data, coverage, subscription policy, insurance policy"),
+            scope: Scope::Of("insurance, insurance data, coverage, insurance policy"),
             phrases: "policy number, member number, subscriber number, member id, subscriber id",
         },
         // Carbon copies and recipients of a message are addresses.
@@ -205,10 +205,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             phrases: "to, cc, bcc, recipient, recipients, sender, absender, to address",
         },
         Rule {
-            scope: Scope::Of(
-                "\
-                patient identifier, client identifier, person identifier, identity document",
-            ),
+            scope: Scope::Of("patient identifier, client identifier, person identifier, identity document"),
             phrases: "identifier, document key",
         },
     ],

@@ -40,10 +40,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
         },
         Rule { scope: Scope::Unless(GAMES), phrases: "card number, card no" },
         Rule {
-            scope: Scope::Unless(
-                "\
-                loan, share, gl, ledger, company, organization, utility, customer, meter",
-            ),
+            scope: Scope::Unless("loan, share, gl, ledger, company, organization, utility, customer, meter"),
             phrases: "account number, account no, accountnumber",
         },
         Rule { scope: Scope::Alone, phrases: "last" },

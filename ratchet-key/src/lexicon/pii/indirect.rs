@@ -35,8 +35,7 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
                 dob, date of birth, dateofbirth, birth date, birthdate, birthday, birth day, \
                 birth month, birth year, year of birth, birthtime, place of birth, birth place, \
                 birthplace, country of birth, city of birth, born on, born at, date of death, \
-                death date, deceased date, deceased at, date deceased, deceased datetime, \
-                birthdate estimated value",
+                death date, deceased date, deceased at, date deceased, deceased datetime",
         },
         // The same in other languages.
         Rule {
