@@ -16,6 +16,7 @@ pub struct Declared {
     pub shape: Hashed,
     edges: Edges,
     new_identity: bool,
+    refused: bool,
 }
 
 impl Declared {
@@ -34,6 +35,7 @@ impl Declared {
             shape: Hashed::new(shape),
             edges: Edges::of(shape),
             new_identity: false,
+            refused: false,
         }
     }
 
@@ -41,6 +43,13 @@ impl Declared {
     #[must_use]
     pub const fn with_new_identity(mut self) -> Self {
         self.new_identity = true;
+        self
+    }
+
+    /// It stands in for one that does not compile, so nothing more is said about it.
+    #[must_use]
+    pub const fn refused(mut self) -> Self {
+        self.refused = true;
         self
     }
 }
@@ -121,6 +130,9 @@ pub const fn first_clash(all: &[Declared]) -> Option<Clash> {
 }
 
 const fn clash(one: &Declared, other: &Declared, at: usize, and: usize) -> Option<Clash> {
+    if one.refused || other.refused {
+        return None;
+    }
     if one.name.is(&other.name) {
         if one.version.is(&other.version) {
             return Some(Clash::SameOperation(at, and));
@@ -286,6 +298,12 @@ mod tests {
         assert_eq!(first_clash(&[first.with_new_identity(), renamed]), None);
         let same = Declared::new("a", "1", "b:<id>", "b:<>").with_new_identity();
         assert_eq!(first_clash(&[first, same]), Some(Clash::SameOperation(0, 1)));
+    }
+
+    #[test]
+    fn what_does_not_compile_clashes_with_nothing() {
+        let sound = declared("a", "1", "a:<>");
+        assert_eq!(first_clash(&[sound, sound.refused(), sound.refused()]), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) fn operation(args: &Args, handler: &Handler) -> TokenStream {
         version: text("0"),
         template: text(""),
         shape: String::new(),
-        declares: TokenStream::new(),
+        declares: quote!(.refused()),
         contract: quote!(__r::Contract::NONE),
         calls: TokenStream::new(),
         key: quote!(__r::missing()),

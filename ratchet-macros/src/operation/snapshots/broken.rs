@@ -30,11 +30,12 @@ const _: () = {
         type Return = Result<Receipt, Failure>;
         type Codec = __r::Derived;
         const DECLARED: __r::Declared = __r::Declared::new(
-            Self::NAME,
-            Self::VERSION,
-            Self::KEY_TEMPLATE,
-            "",
-        );
+                Self::NAME,
+                Self::VERSION,
+                Self::KEY_TEMPLATE,
+                "",
+            )
+            .refused();
         fn spec() -> &'static __r::Spec {
             static SPEC: __r::Spec = __r::Spec::of::<
                 collect_invoice,
