@@ -6,6 +6,7 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Error, FnArg, GenericArgument, Pat, PathArguments, Signature, Type, Visibility};
 
 use super::check;
+use super::stub::Stub;
 use crate::errors::{Errors, with_help};
 use crate::names::unraw;
 
@@ -37,8 +38,12 @@ pub(crate) struct Input {
 }
 
 impl Handler {
-    /// The function's signature; `None` if there is nothing to generate from.
-    pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Option<Self> {
+    /// The function's signature.
+    ///
+    /// # Errors
+    ///
+    /// What is left of it if it cannot be that of an operation; `None` if nothing can stand beside it.
+    pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Result<Self, Option<Stub>> {
         let parse = |input: ParseStream<'_>| {
             let attrs = input.call(Attribute::parse_outer)?;
             let vis: Visibility = input.parse()?;
@@ -49,29 +54,53 @@ impl Handler {
         match parse.parse2(item) {
             Err(error) => {
                 errors.push(error);
-                None
+                Err(None)
             }
             // The compiler has reported it: it reads an item before it hands it to an attribute.
-            Ok((_, _, None)) => None,
+            Ok((_, _, None)) => Err(None),
             Ok((attrs, vis, Some(signature))) => Self::check(attrs, vis, &signature, errors),
         }
     }
 
-    fn check(attrs: Vec<Attribute>, vis: Visibility, sig: &Signature, errors: &mut Errors) -> Option<Self> {
+    fn check(
+        attrs: Vec<Attribute>,
+        vis: Visibility,
+        sig: &Signature,
+        errors: &mut Errors,
+    ) -> Result<Self, Option<Stub>> {
         let usable = check::qualifiers(sig, errors);
         // All of them are judged before one that is wrong ends it.
-        let parameters: Vec<Option<Parameter>> =
+        let found: Vec<Option<Parameter>> =
             sig.inputs.iter().map(|parameter| classify(parameter, check::is_generic(sig), errors)).collect();
-        let parameters: Option<Vec<Parameter>> = parameters.into_iter().collect();
+        let whole = found.iter().all(Option::is_some);
         let handler = Self {
             vis,
             ident: sig.ident.clone(),
-            parameters: parameters?,
+            parameters: found.into_iter().flatten().collect(),
             output: check::output(sig, errors),
             deprecated: attrs.into_iter().find(|attr| attr.path().is_ident("deprecated")),
         };
-        let counted = handler.check_count(sig, errors);
-        (usable && counted).then_some(handler)
+        let sound = whole && handler.check_count(sig, errors) && usable;
+        if sound { Ok(handler) } else { Err(handler.left(sig)) }
+    }
+
+    /// What can still be used of a signature that was refused.
+    fn left(self, sig: &Signature) -> Option<Stub> {
+        // In an `impl`, no type can stand beside the function.
+        if sig.receiver().is_some() {
+            return None;
+        }
+        let generic = check::is_generic(sig);
+        let known = |ty: &Type| {
+            (!generic && check::input_type(ty, &mut Errors::default()).is_some()).then(|| ty.clone())
+        };
+        let inputs = sig.inputs.iter().filter_map(|parameter| match parameter {
+            FnArg::Typed(parameter) if !is_injected(&parameter.ty) => Some(known(&parameter.ty)),
+            _ => None,
+        });
+        let inputs = inputs.collect();
+        let Self { vis, ident, output, deprecated, .. } = self;
+        Some(Stub { vis, ident, deprecated, inputs, output: output.filter(|_| !generic) })
     }
 
     /// The parameters that are not injected.
@@ -187,6 +216,14 @@ pub(super) fn injected_name(ty: &Type) -> Option<&'static str> {
         Injected::Context => "the context",
         Injected::State => "its state",
     })
+}
+
+/// Whether a worker passes it, by value or as the mistake of a reference.
+fn is_injected(ty: &Type) -> bool {
+    match ty {
+        Type::Reference(reference) => injected(&reference.elem).is_some(),
+        other => injected(other).is_some(),
+    }
 }
 
 /// By the last path segment; whether it is the right type is for the compiler to say.

@@ -6,6 +6,7 @@ mod emit;
 mod fallback;
 mod handler;
 mod settings;
+mod stub;
 mod value;
 
 #[cfg(test)]
@@ -24,11 +25,13 @@ pub(crate) use settings::reason;
 pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let args = Args::parse(args, &mut errors);
-    let handler = Handler::parse(item.clone(), &mut errors);
-    let beside = handler.map(|handler| beside(&args, &handler, &mut errors));
-    if beside.is_none() {
-        key::read_alone(&args, &mut errors);
-    }
+    let beside = match Handler::parse(item.clone(), &mut errors) {
+        Ok(handler) => Some(beside(&args, &handler, &mut errors)),
+        Err(stub) => {
+            key::read_alone(&args, &mut errors);
+            stub.map(|stub| stub::operation(&args, &stub))
+        }
+    };
     let report = errors.report();
     quote!(#item #beside #report)
 }
