@@ -133,7 +133,10 @@ impl Args {
             self.krate = Some(crate_path(input)?);
             return Ok(());
         }
-        let expr: Expr = input.parse()?;
+        let expr: Expr = input.parse().map_err(|error| {
+            let message = format!("R015: the value of `{name}` cannot be read: {error}");
+            Error::new(error.span(), with_help(message, format!("write `{name} = {}`", example(name))))
+        })?;
         match name {
             "name" => self.name = Some(checked(name, &expr, 128, "")?),
             "version" => self.version = Some(checked(name, &expr, 32, "ABCDEFGHIJKLMNOPQRSTUVWXYZ+")?),
