@@ -87,6 +87,8 @@ pub trait Returns: Send + 'static {
     fn into_result(self) -> Result<Self::Output, Failure>;
 }
 
+// What such a `T` lacks is no error of its own.
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned + Send + 'static> Returns for Result<T, Failure> {
     type Output = T;
 
