@@ -43,7 +43,7 @@ impl Handler {
     /// # Errors
     ///
     /// What is left of it if it cannot be that of an operation; `None` if nothing can stand beside it.
-    pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Result<Self, Option<Stub>> {
+    pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Result<Self, Option<Box<Stub>>> {
         let parse = |input: ParseStream<'_>| {
             let attrs = input.call(Attribute::parse_outer)?;
             let vis: Visibility = input.parse()?;
@@ -67,7 +67,7 @@ impl Handler {
         vis: Visibility,
         sig: &Signature,
         errors: &mut Errors,
-    ) -> Result<Self, Option<Stub>> {
+    ) -> Result<Self, Option<Box<Stub>>> {
         let usable = check::qualifiers(sig, errors);
         // All of them are judged before one that is wrong ends it.
         let found: Vec<Option<Parameter>> =
@@ -85,7 +85,7 @@ impl Handler {
     }
 
     /// What can still be used of a signature that was refused.
-    fn left(self, sig: &Signature) -> Option<Stub> {
+    fn left(self, sig: &Signature) -> Option<Box<Stub>> {
         // In an `impl`, no type can stand beside the function.
         if sig.receiver().is_some() {
             return None;
@@ -100,7 +100,7 @@ impl Handler {
         });
         let inputs = inputs.collect();
         let Self { vis, ident, output, deprecated, .. } = self;
-        Some(Stub { vis, ident, deprecated, inputs, output: output.filter(|_| !generic) })
+        Some(Box::new(Stub { vis, ident, deprecated, inputs, output: output.filter(|_| !generic) }))
     }
 
     /// The parameters that are not injected.
