@@ -56,7 +56,7 @@ pub trait Operation: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// If a value cannot be part of a key, or the key is too long.
-    fn key(input: &Self::Input) -> Result<Key, KeyError>;
+    fn render(input: &Self::Input) -> Result<Key, KeyError>;
 
     /// Calls the function.
     fn call(call: Call, input: Self::Input) -> impl Future<Output = Self::Return> + Send;
@@ -67,7 +67,7 @@ pub trait Operation: Send + Sync + Sized + 'static {
 /// # Errors
 /// If a value cannot be part of a key, or the key is too long.
 pub fn key_of<O: Operation>(input: &O::Input) -> Result<Key, KeyError> {
-    O::key(input)
+    O::render(input)
 }
 
 /// The return types of handlers: `Result<T, Failure>` for every `T` that serde can write and read.

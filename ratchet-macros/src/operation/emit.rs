@@ -153,7 +153,7 @@ impl<'a> Parts<'a> {
                     static SPEC: __r::Spec = __r::Spec::of::<#ident>(#contract) #calls;
                     &SPEC
                 }
-                fn key(#value: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
+                fn render(#value: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
                     Self::key(#(#fields),*)
                 }
                 fn call(#given: __r::Call, #value: Self::Input) -> #future {

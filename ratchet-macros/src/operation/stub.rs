@@ -56,7 +56,7 @@ pub(super) fn operation(args: &Args, stub: &Stub) -> TokenStream {
                 type Codec = __r::Missing;
                 const DECLARED: __r::Declared = __r::Declared::new("", "", "", "").refused();
                 fn spec() -> &'static __r::Spec { __r::missing() }
-                fn key(_: &()) -> __r::Result<__r::Key, __r::KeyError> { __r::missing() }
+                fn render(_: &()) -> __r::Result<__r::Key, __r::KeyError> { __r::missing() }
                 fn call(_: __r::Call, _: ()) -> impl __r::Future<Output = Self::Return> + __r::Send {
                     async { __r::missing() }
                 }

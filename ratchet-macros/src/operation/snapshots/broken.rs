@@ -42,7 +42,7 @@ const _: () = {
             >(__r::Contract::NONE);
             &SPEC
         }
-        fn key(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
+        fn render(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(input)
         }
         fn call(

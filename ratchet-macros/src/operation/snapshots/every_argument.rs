@@ -60,7 +60,7 @@ const _: () = {
                 .states(&[__r::state::<State<Client>>().0]);
             &SPEC
         }
-        fn key(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
+        fn render(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(input)
         }
         fn call(

@@ -59,7 +59,7 @@ const _: () = {
             static SPEC: __r::Spec = __r::Spec::of::<charge>(__r::Contract::NONE);
             &SPEC
         }
-        fn key(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
+        fn render(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(&input.0, &input.1, &input.2)
         }
         fn call(
