@@ -3,5 +3,7 @@
 
 #[path = "compile/callers.rs"]
 mod callers;
+#[path = "compile/lints.rs"]
+mod lints;
 #[path = "compile/project.rs"]
 mod project;

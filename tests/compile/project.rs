@@ -75,10 +75,12 @@ impl Project {
             .expect("cargo runs");
         let text = String::from_utf8_lossy(&output.stdout);
         let said: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let ended = said.iter().any(|line| line["reason"] == "build-finished");
-        assert!(ended, "{}", String::from_utf8_lossy(&output.stderr));
         let mut found: Vec<Diagnostic> = said.iter().filter_map(Diagnostic::read).collect();
         found.sort();
+        let ended = said.iter().find(|line| line["reason"] == "build-finished");
+        let explained = found.iter().any(|found| found.level == "error");
+        let expected = ended.is_some_and(|ended| ended["success"] == !explained);
+        assert!(expected, "{}", String::from_utf8_lossy(&output.stderr));
         found
     }
 }
