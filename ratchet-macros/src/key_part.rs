@@ -88,7 +88,8 @@ fn choice(ident: &Ident, data: &DataEnum, private: &TokenStream) -> Result<Token
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     let mut arms = TokenStream::new();
     if data.variants.is_empty() {
-        errors.at(ident.span(), "an enum without variants has no value that could be part of a key");
+        let message = "an enum without variants has no value that could be part of a key";
+        errors.at(ident.span(), with_help(message, "add its variants"));
     }
     for variant in &data.variants {
         let (name, text) = (&variant.ident, snake_case(&unraw(&variant.ident)));
