@@ -126,8 +126,8 @@ impl Parser {
     /// Takes a run of characters of one kind off the front, and reports it unless it is sound.
     fn literal_run(&mut self, tail: &str, start: usize) -> usize {
         if let Some(braces) = braces(tail) {
-            let name = braces.trim_matches(['{', '}', '$']);
-            let shown = if name.is_empty() { "name".to_owned() } else { visible(name) };
+            let inside = braces.trim_matches(['{', '}', '$']).split(':').next().unwrap_or_default().trim();
+            let shown = read_path(inside).map_or_else(|_| "name".to_owned(), |path| path.join("."));
             let span = Span { start, end: start + braces.len() };
             self.report(
                 span,
