@@ -151,7 +151,7 @@ fn callers_of_a_broken_operation_see_no_error_of_their_own() {
         files.extend(cases.iter().zip(&modules).map(|(case, text)| (case.name, text.as_str())));
         project.package(name, "2024", &files);
     }
-    let found = project.run("check");
+    let found = project.run(&["check"]);
 
     let mut wrong = String::new();
     for Stage { name, cases, control } in STAGES {

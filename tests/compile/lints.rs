@@ -56,7 +56,7 @@ fn no_lint_says_more_than_of_plain_functions_and_each_can_be_forbidden() {
     project.package("ratchet_too", "2024", &[("lib", &root), ("operations", OPERATIONS), ("types", TYPES)]);
     let (operations, types) = (plain(OPERATIONS), plain(TYPES));
     project.package("plain", "2024", &[("lib", &root), ("operations", &operations), ("types", &types)]);
-    let found = project.run("clippy");
+    let found = project.run(&["clippy"]);
     let plain = found_in(&found, "plain");
     assert!(plain.iter().any(|(_, _, lint, _)| lint.starts_with("clippy::")), "clippy looked: {plain:?}");
     let more: Vec<Found<'_>> =
@@ -73,7 +73,7 @@ fn no_lint_says_more_than_of_plain_functions_and_each_can_be_forbidden() {
     let mut project = Project::new("forbid");
     project.package("forbidding", "2024", &[("lib", ROOT), ("operations", &forbidding), ("types", TYPES)]);
     let errors: Vec<Diagnostic> =
-        project.run("clippy").into_iter().filter(|found| found.level == "error").collect();
+        project.run(&["clippy"]).into_iter().filter(|found| found.level == "error").collect();
     assert!(errors.is_empty(), "{errors:#?}");
 }
 
@@ -87,6 +87,19 @@ fn operations_compile_in_every_edition_without_a_warning() {
     for (name, edition) in [("in_2018", "2018"), ("in_2021", "2021"), ("in_2024", "2024")] {
         project.package(name, edition, &[("lib", &root), ("operations", OPERATIONS), ("types", TYPES)]);
     }
-    let found = project.run("check");
+    let found = project.run(&["check"]);
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn a_link_in_documentation_means_the_function() {
+    // Of two items with one name, one has to be hidden, or a link is ambiguous.
+    let linked = OPERATIONS
+        .replace("/// One input, public.", "/// One input, public, unlike [`several`] and [`one`].");
+    assert_ne!(linked, OPERATIONS);
+    let root = format!("#![deny(rustdoc::broken_intra_doc_links)]\n{ROOT}");
+    let mut project = Project::new("documented");
+    project.package("documented", "2024", &[("lib", &root), ("operations", &linked), ("types", TYPES)]);
+    let found = project.run(&["doc", "--no-deps", "--document-private-items"]);
     assert!(found.is_empty(), "{found:#?}");
 }

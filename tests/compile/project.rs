@@ -62,10 +62,11 @@ impl Project {
         fs::write(self.folder.join("Cargo.toml"), workspace).expect("a manifest");
     }
 
-    /// What `cargo check` or `cargo clippy` says, ordered by place.
-    pub(crate) fn run(&self, subcommand: &str) -> Vec<Diagnostic> {
+    /// What `cargo check`, `clippy` or `doc` says, ordered by place.
+    pub(crate) fn run(&self, subcommand: &[&str]) -> Vec<Diagnostic> {
         let output = Command::new(env!("CARGO"))
-            .args([subcommand, "--workspace", "--offline", "--keep-going", "--message-format=json"])
+            .args(subcommand)
+            .args(["--workspace", "--offline", "--keep-going", "--message-format=json"])
             .current_dir(&self.folder)
             .env("CARGO_TARGET_DIR", PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("target"))
             .env("CARGO_INCREMENTAL", "0")
