@@ -6,18 +6,25 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// How messages of the compiler's own begin. All others are ours.
-const COMPILER: [&str; 11] = [
+const COMPILER: [&str; 18] = [
+    "`const` items in this context need a name",
     "attempted to take value of method",
     "cannot find",
+    "expected expression, found",
+    "expected identifier, found",
     "expected type, found",
+    "function `never_used` is never used",
     "future cannot be sent between threads safely",
     "literal out of range",
     "mismatched types",
     "no field",
     "private type",
+    "struct is not supported",
     "the trait bound",
     "type `Order` is more private than",
     "unexpected token",
+    "unused variable",
+    "use of deprecated",
 ];
 
 /// What stands in front of a message that a constant gave.
