@@ -58,9 +58,9 @@ impl<'a> Message<'a> {
         let place = self.below.iter().position(|line| line.starts_with("-->")).unwrap_or(self.below.len());
         let (above, after) = self.below.split_at(place);
         let help = above.iter().filter_map(|line| line.strip_prefix("help: "));
-        let noted = ["required for", "required by", "this error originates", "the failure occurred"];
+        let compilers = ["required for", "required by", "this error originates", "the failure occurred"];
         let notes = after.iter().filter_map(|line| line.strip_prefix("= note: "));
-        let notes = notes.filter(|note| !noted.iter().any(|own| note.starts_with(own)));
+        let notes = notes.filter(|note| !compilers.iter().any(|own| note.starts_with(own)));
         help.chain(notes.filter(|_| self.code == "E0277")).collect()
     }
 
@@ -169,7 +169,7 @@ fn each_rule_of_style_finds_its_mistake() {
     ] {
         assert_eq!(style(text), [format!("{rule}: {text}")]);
     }
-    assert_eq!(style("R001: add `invoice_id` to #[derive(Input, FromStr)], a JSON"), [String::new(); 0]);
+    assert_eq!(style("R001: add `invoice_id` to #[derive(Input, FromStr)], a JSON"), Vec::<String>::new());
     let message = |text| Message { code: "", text, below: vec!["--> tests/ui/fail/a.rs:1:1"] };
     assert_eq!(message("it is wrong").mistakes(), ["says no repair: it is wrong"]);
 }
