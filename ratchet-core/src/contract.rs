@@ -64,7 +64,7 @@ impl Contract {
     pub const fn header(name: &'static str) -> Self {
         assert!(
             is_header_name(name),
-            "this is no name of an HTTP header: it has letters, digits and `-`, such as `Idempotency-Key`"
+            "this is no name of an HTTP header; it is made of letters, digits and `-`, such as `Idempotency-Key`"
         );
         Self {
             mechanism: Mechanism::Header(Cow::Borrowed(name)),

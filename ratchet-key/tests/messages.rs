@@ -184,3 +184,17 @@ fn a_picture_is_never_wider_than_a_template() {
         assert!(rendered.lines().skip(2).take(2).all(|line| line.chars().count() <= 4 + 513), "{rendered}");
     }
 }
+
+#[test]
+fn brackets_within_brackets_are_one_mistake() {
+    assert_eq!(
+        findings("a:<<id>>:b"),
+        "R007: `<<id>>` has brackets within brackets, and a placeholder is one name\n\n    a:<<id>>:b\n      \
+         ^^^^^^\nhelp: name a parameter or a field of the input: `<id>`"
+    );
+    assert_eq!(
+        findings("a:<Vec<u8>>"),
+        "R007: `<Vec<u8>>` has brackets within brackets, and a placeholder is one name\n\n    a:<Vec<u8>>\n      \
+         ^^^^^^^^^\nhelp: name a parameter or a field of the input: `<invoice_id>`"
+    );
+}

@@ -15,6 +15,8 @@ pub struct Declared {
     pub template: &'static str,
     edges: Edges,
     new_identity: bool,
+    /// It stands in for one that does not compile, so nothing more is said about it.
+    refused: bool,
 }
 
 impl Declared {
@@ -36,6 +38,7 @@ impl Declared {
             template,
             edges: Edges::of(template),
             new_identity,
+            refused: template.is_empty(),
         }
     }
 }
@@ -116,6 +119,9 @@ pub const fn first_clash(all: &[Declared]) -> Option<Clash> {
 }
 
 const fn clash(one: &Declared, other: &Declared, at: usize, and: usize) -> Option<Clash> {
+    if one.refused || other.refused {
+        return None;
+    }
     if one.name.is(&other.name) {
         if one.version.is(&other.version) {
             return Some(Clash::SameOperation(at, and));
@@ -222,5 +228,12 @@ mod tests {
         assert_eq!(first_clash(&[with_reason(first), renamed]), None);
         let same = with_reason(declared("a", "1", "b:<id>"));
         assert_eq!(first_clash(&[first, same]), Some(Clash::SameOperation(0, 1)));
+    }
+
+    #[test]
+    fn what_does_not_compile_clashes_with_nothing() {
+        let sound = declared("a", "1", "a:<>");
+        let refused = declared("a", "1", "");
+        assert_eq!(first_clash(&[sound, refused, refused]), None);
     }
 }

@@ -62,7 +62,7 @@ pub trait Operation: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// If a value cannot be part of a key, or the key is too long.
-    fn key(input: &Self::Input) -> Result<Key, KeyError>;
+    fn render(input: &Self::Input) -> Result<Key, KeyError>;
 
     /// Calls the function.
     fn call(call: Call, input: Self::Input) -> impl Running<Self>;
@@ -81,7 +81,7 @@ impl<O: Operation, F: Future<Output = O::Return> + Send> Running<O> for F {}
 /// # Errors
 /// If a value cannot be part of a key, or the key is too long.
 pub fn key_of<O: Operation>(input: &O::Input) -> Result<Key, KeyError> {
-    O::key(input)
+    O::render(input)
 }
 
 /// The return types of handlers: `Result<T, Failure>` for every `T` that serde can write and read.
@@ -101,6 +101,8 @@ pub trait Returns: Send + 'static {
     fn into_result(self) -> Result<Self::Output, Failure>;
 }
 
+// What such a `T` lacks is no error of its own.
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned + Send + 'static> Returns for Result<T, Failure> {
     type Output = T;
 

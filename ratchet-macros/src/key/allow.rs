@@ -40,7 +40,8 @@ impl Allowances {
             }
             self.one(content, errors)?;
             if content.parse::<Option<Token![,]>>()?.is_none() && !content.is_empty() {
-                errors.at(content.span(), "R015: expected a comma between two permissions");
+                let message = "R015: expected a comma between two permissions";
+                errors.at(content.span(), with_help(message, "write a comma before this"));
             }
         }
         Ok(())

@@ -152,7 +152,7 @@ impl<'a> Parts<'a> {
                 type Codec = #codec;
                 const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
                 const SPEC: &'static __r::Spec = &__SPEC;
-                fn key(#value: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
+                fn render(#value: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
                     Self::key(#(#fields),*)
                 }
                 fn call(#given: __r::Call, #value: Self::Input) -> #future {

@@ -5,26 +5,27 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use crate::input::MARKS;
 
 /// The item without the marks on its parameters; all else is as it was, to the last span.
-pub(super) fn without_marks(item: TokenStream) -> TokenStream {
+pub(super) fn without_marks(item: &TokenStream) -> TokenStream {
     let mut in_signature = true;
-    let strip = |token| match token {
-        TokenTree::Group(group) if in_signature && group.delimiter() == Delimiter::Parenthesis => {
-            let mut stripped = Group::new(Delimiter::Parenthesis, parameters(group.stream()));
-            stripped.set_span(group.span());
-            TokenTree::Group(stripped)
-        }
-        token => {
-            in_signature &=
-                !matches!(&token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
-            token
+    let strip = |token| {
+        let TokenTree::Group(group) = &token else { return token };
+        in_signature &= group.delimiter() != Delimiter::Brace;
+        match parameters(group).filter(|_| in_signature) {
+            Some(stripped) => TokenTree::Group(stripped),
+            None => token,
         }
     };
-    item.into_iter().map(strip).collect()
+    item.clone().into_iter().map(strip).collect()
 }
 
-fn parameters(tokens: TokenStream) -> TokenStream {
+/// The parameters without marks, if there are marks.
+fn parameters(group: &Group) -> Option<Group> {
+    let marked = |token| is_mark(&token);
+    if group.delimiter() != Delimiter::Parenthesis || !group.stream().into_iter().any(marked) {
+        return None;
+    }
     let mut kept = Vec::new();
-    let mut tokens = tokens.into_iter().peekable();
+    let mut tokens = group.stream().into_iter().peekable();
     while let Some(token) = tokens.next() {
         let hash = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '#');
         if hash && tokens.next_if(is_mark).is_some() {
@@ -32,7 +33,9 @@ fn parameters(tokens: TokenStream) -> TokenStream {
         }
         kept.push(token);
     }
-    kept.into_iter().collect()
+    let mut stripped = Group::new(Delimiter::Parenthesis, kept.into_iter().collect());
+    stripped.set_span(group.span());
+    Some(stripped)
 }
 
 fn is_mark(token: &TokenTree) -> bool {
@@ -52,6 +55,6 @@ mod tests {
         let kept = "#[key] pub(in a) fn f(#[cfg(x)] a: u8, (b, c): (#[pii] u8, u8)) { g(#[pii] 1) }";
         let item: TokenStream = written.parse().unwrap();
         let expected: TokenStream = kept.parse().unwrap();
-        assert_eq!(without_marks(item).to_string(), expected.to_string());
+        assert_eq!(without_marks(&item).to_string(), expected.to_string());
     }
 }

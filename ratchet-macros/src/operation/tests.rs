@@ -119,8 +119,9 @@ mod properties {
         #[test]
         fn no_tokens_make_a_macro_panic(args in code(), item in code()) {
             let (args, item) = (tokens(&args).unwrap_or_default(), tokens(&item).unwrap_or_default());
-            let expanded = expand(args, &item).to_string();
+            let expanded = expand(args.clone(), &item).to_string();
             prop_assert!(expanded.starts_with(&item.to_string()), "the item comes first, unchanged");
+            prop_assert_eq!(expanded, expand(args, &item).to_string(), "two builds are the same");
             let _ = (input::expand(item.clone()), key_part::expand(item.clone()), registry::expand(item));
         }
 

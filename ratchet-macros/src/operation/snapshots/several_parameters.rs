@@ -59,7 +59,7 @@ const _: () = {
         type Codec = __r::ByName<Self>;
         const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
         const SPEC: &'static __r::Spec = &__SPEC;
-        fn key(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
+        fn render(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(&input.0, &input.1, &input.2)
         }
         fn call(call: __r::Call, input: Self::Input) -> impl __r::Running<Self> {
