@@ -1,6 +1,6 @@
 //! Judges the names in a template.
 
-use crate::finding::{Code, Finding};
+use crate::finding::{Code, Finding, visible};
 use crate::lexicon::{NameFinding, judge_name};
 use crate::template::{Segment, Span, Template};
 
@@ -39,12 +39,13 @@ fn placeholder(path: &[String], span: Span) -> Option<Finding> {
 }
 
 /// Puts the judgement on a name into the words of a finding on a key.
-fn finding(placeholder: String, span: Span, found: NameFinding) -> Finding {
+pub(crate) fn finding(placeholder: String, span: Span, found: NameFinding) -> Finding {
     let NameFinding { code, word, category, why, help } = found;
+    let shown = visible(&placeholder);
     let subject = if word == placeholder {
-        format!("`{word}` in the key")
+        format!("`{shown}` in the key")
     } else {
-        format!("`{word}` in `<{placeholder}>`")
+        format!("`{}` in `<{shown}>`", visible(&word))
     };
     let action = match code {
         Code::R004 | Code::R005 => "replace",
@@ -54,7 +55,7 @@ fn finding(placeholder: String, span: Span, found: NameFinding) -> Finding {
         code,
         span: Some(span),
         message: format!("{subject} {why}"),
-        help: format!("{action} `<{placeholder}>`; {help}"),
+        help: format!("{action} `<{shown}>`; {help}"),
         word: Some(word),
         category,
         placeholder: Some(placeholder),

@@ -27,6 +27,7 @@ pub use category::Category;
 pub use types::judge_type;
 
 use crate::finding::Code;
+pub(crate) use rule::List;
 use rule::{Name, Topic};
 
 /// The judgement on one name.
@@ -65,6 +66,12 @@ const TOPICS: [&Topic; 6] =
 pub fn judge_name(entity: Option<&str>, name: &str) -> Option<NameFinding> {
     let name = Name::new(entity, name);
     TOPICS.iter().find_map(|topic| topic.judge(&name))
+}
+
+/// The finding of a code on something that is known by other means than its name, such as a call.
+pub(crate) fn found(code: Code, word: String) -> Option<NameFinding> {
+    let topic = TOPICS.iter().find(|topic| topic.code == code)?;
+    Some(NameFinding { code, word, category: topic.category, why: topic.why, help: topic.help })
 }
 
 /// Judges a field of an input: `R013` for personal data, `R005` for a credential.

@@ -1,11 +1,11 @@
 //! The mechanism of the lexicons: names as phrases, rules, topics.
 
 use crate::finding::Code;
-use crate::lexicon::{Category, NameFinding};
 use crate::lexicon::words::words;
+use crate::lexicon::{Category, NameFinding};
 
 /// Words or phrases (`* ` for any one word), separated by a comma and a space: a whole lexicon stays readable at a glance.
-pub(super) type List = &'static str;
+pub(crate) type List = &'static str;
 
 /// The entries of a list.
 fn entries(list: List) -> impl Iterator<Item = &'static str> {
