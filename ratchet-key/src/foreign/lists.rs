@@ -49,7 +49,7 @@ pub(super) const RANDOM_FUNCTIONS: List = "\
 /// Ids of which each one is another, as nouns: what they are called on and with decides.
 pub(super) const IDS: List = "\
     uuid, guid, ulid, nanoid, nano_id, cuid, ksuid, xid, tsid, typeid, type_id, uid, shortid, short_id, shortuuid, \
-    short_uuid, object_id, bson_object_id, snowflake, snowflake_id, unique_id, id, ids";
+    short_uuid, object_id, bson_object_id, snowflake, snowflake_id, unique_id";
 
 /// Ids that are drawn where they are named, whatever they are called on and with.
 pub(super) const DRAWN_IDS: List = "\
@@ -73,6 +73,9 @@ pub(super) const DRAWS: List = "\
 /// Words before an id in the name of the function that draws it.
 pub(super) const MAKING: List =
     "new, create, generate, gen, make, next, get, random, fresh, unique, must, draw, mint";
+
+/// Nouns at the end of what such a function draws.
+pub(super) const KEY_NOUNS: List = "id, key, token, code, ref, reference, suffix, nonce, name";
 
 /// Words before anything in the name of a function that draws it, if it takes nothing from which it could compute.
 pub(super) const GENERATING: List = "generate, gen, random, fresh";

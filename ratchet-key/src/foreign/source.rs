@@ -35,8 +35,18 @@ fn judge_is_id(name: &str) -> bool {
 }
 
 fn is_random(name: &str, owners: &[&str], arguments: &[Chain<'_>]) -> bool {
-    let generates = owners.is_empty() && arguments.is_empty() && without_front(GENERATING, name).is_some();
-    holds(RANDOM_FUNCTIONS, name) || owners.iter().any(|owner| holds(RANDOM_SOURCES, owner)) || generates
+    holds(RANDOM_FUNCTIONS, name)
+        || owners.iter().any(|owner| holds(RANDOM_SOURCES, owner))
+        || owners.is_empty() && arguments.is_empty() && generates(name)
+}
+
+/// Whether the name speaks of making something new; without a value to make it from, that is random.
+fn generates(name: &str) -> bool {
+    let makes_key = |rest: &str| {
+        let last = rest.rsplit(|char: char| char == '_').next().unwrap_or(rest);
+        KEY_NOUNS.split(", ").any(|noun| last.to_lowercase().ends_with(noun))
+    };
+    without_front(GENERATING, name).is_some() || without_front(MAKING, name).is_some_and(makes_key)
 }
 
 /// Whether an id is drawn, not converted from another value or read from a record.
