@@ -132,8 +132,7 @@ pub(super) const FIELD_FORMS: List = "\
     parameterize, ticks, hexdigest";
 
 /// Words at the end of a name that make it a time or a date.
-pub(super) const TIME_WORDS: List =
-    "date, time, at, day, on, start, end, deadline, now, timestamp, ts, today, month, instant";
+pub(super) const TIME_WORDS: List = "date, time, at, day, on, start, end, deadline, now, timestamp, ts, today, minute, hour, week, month, year, instant";
 
 /// Modules and types on which a conversion is called without being its value: `uuid.parse(id)`, `time.unix(at)`.
 pub(super) const MODULES: List =

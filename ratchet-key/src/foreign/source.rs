@@ -5,7 +5,7 @@ use crate::foreign::expression::{Chain, Part};
 use crate::foreign::judge::varies;
 use crate::foreign::lists::{
     BARE_CLOCKS, CLOCK_FUNCTIONS, CLOCK_MEMBERS, CLOCKS, DERIVED_IDS, DRAWN_IDS, DRAWS, FORMATS, GENERATING,
-    ID_LIBRARIES, IDS, MAKING, RANDOM_FUNCTIONS, RANDOM_SOURCES,
+    ID_LIBRARIES, IDS, KEY_NOUNS, MAKING, RANDOM_FUNCTIONS, RANDOM_SOURCES,
 };
 use crate::foreign::names::{holds, holds_pair, without_front};
 use crate::lexicon::judge_name;
@@ -43,7 +43,7 @@ fn is_random(name: &str, owners: &[&str], arguments: &[Chain<'_>]) -> bool {
 /// Whether the name speaks of making something new; without a value to make it from, that is random.
 fn generates(name: &str) -> bool {
     let makes_key = |rest: &str| {
-        let last = rest.rsplit(|char: char| char == '_').next().unwrap_or(rest);
+        let last = rest.rsplit('_').next().unwrap_or(rest);
         KEY_NOUNS.split(", ").any(|noun| last.to_lowercase().ends_with(noun))
     };
     without_front(GENERATING, name).is_some() || without_front(MAKING, name).is_some_and(makes_key)

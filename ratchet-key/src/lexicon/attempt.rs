@@ -27,7 +27,7 @@ pub(super) const TOPIC: Topic = Topic {
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                delivery count, receive count, dequeue count, dispatch count, claim count, execution count, \
+                attempt count, retry count, delivery count, receive count, dequeue count, dispatch count, claim count, execution count, \
                 invocation count, send count, restart count, failure count, failures count, error count, \
                 failed count, fail count, failures, deliveries, deliveries so far, failures so far, \
                 attempts so far, tries so far, retries so far, times delivered, times tried, times received, \

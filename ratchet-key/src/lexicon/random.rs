@@ -19,12 +19,11 @@ pub(super) const TOPIC: Topic = Topic {
                 span id, traceparent, trace parent, nanoid, nano id, cache buster, cachebuster, \
                 unique suffix",
         },
-        // An `order_uuid` is a stored id; a bare `uuid` most often is not. What a bare suffix is made of is not
-        // said, but it is there to make the key another one each time.
+        // An `order_uuid` is a stored id; a bare `uuid` most often is not.
         Rule {
             scope: Scope::Alone,
             phrases: "\
-                uuid, guid, ulid, uuidv, uid uuid, ksuid, shortid, short id, shortuuid, suffix, uniq, unique, \
+                uuid, guid, ulid, uuidv, ksuid, shortid, short id, shortuuid, uniq, unique, \
                 uniqueness, uniquifier",
         },
     ],
