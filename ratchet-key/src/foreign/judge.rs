@@ -3,10 +3,10 @@
 use crate::finding::Code;
 use crate::foreign::expression::{self, Chain, Part};
 use crate::foreign::lists::{
-    ATTEMPT_LITERALS, CONSTANTS, CONVERSIONS, COUNTERS, FIELD_FORMS, MODULES, READERS, READING, TIME_FORMS,
-    TIME_WORDS,
+    ATTEMPT_LITERALS, CONSTANTS, CONVERSIONS, COUNTERS, DERIVED_IDS, FIELD_FORMS, IDS, MAIL_LITERALS,
+    MODULES, PURE_MODULES, READERS, READING, RECIPIENTS, TIME_FORMS, TIME_WORDS,
 };
-use crate::foreign::names::{holds, without_front};
+use crate::foreign::names::{ends_in, holds, without_front};
 use crate::foreign::source;
 use crate::lexicon::{NameFinding, found, judge_name};
 
@@ -72,12 +72,16 @@ impl Judge {
         if holds(READERS, callee)
             && let Some(read) = first_text(arguments)
         {
+            // A header can be a secret where a field of the same name is none.
+            path.extend(ends_in("header, headers", callee).then_some(callee));
             path.push(read);
             self.chains(arguments.get(1..).unwrap_or_default());
             return false;
         }
         self.chains(arguments);
-        if is_form(path, callee) {
+        // `uuid(text)` reads an id that is written somewhere.
+        let is_id = holds(IDS, callee) && !arguments.is_empty();
+        if is_id || is_form(path, callee) {
             if matches!(path.as_slice(), [module] if holds(MODULES, module)) {
                 path.clear();
             }
@@ -119,16 +123,10 @@ impl Judge {
 
 /// Whether the callee gives the value at the end of `path` in another form.
 fn is_form(path: &[&str], callee: &str) -> bool {
-    let of_time = path.last().is_none_or(|last| holds(MODULES, last) || speaks_of_time(last));
-    holds(CONVERSIONS, callee) || of_time && holds(TIME_FORMS, callee)
-}
-
-/// Whether a name ends in a word for a time or a date.
-fn speaks_of_time(name: &str) -> bool {
-    TIME_WORDS.split(", ").any(|word| {
-        let front = name.len().checked_sub(word.len()).and_then(|at| name.split_at_checked(at));
-        front.is_some_and(|(_, end)| end.eq_ignore_ascii_case(word))
-    })
+    let is_clock = |name| judge_name(None, name).is_some_and(|found| found.code == Code::R002);
+    let of_time =
+        || path.last().is_none_or(|last| holds(MODULES, last) || ends_in(TIME_WORDS, last) || is_clock(last));
+    holds(CONVERSIONS, callee) || holds(DERIVED_IDS, callee) || holds(TIME_FORMS, callee) && of_time()
 }
 
 fn first_text<'a>(chains: &[Chain<'a>]) -> Option<&'a str> {
@@ -148,11 +146,29 @@ pub(super) fn varies(chain: &Chain<'_>) -> bool {
         [Part::Text(text), ..] => !text.contains('{'),
         [Part::Number | Part::Group(_), ..] => true,
         [Part::Name(name)] => holds(CONSTANTS, name),
-        // A digest or a text form of what does not vary.
+        // A digest or a text form of what does not vary, or an id that is written out.
         [Part::Name(callee), Part::Call(_), ..] => holds(CONVERSIONS, callee),
+        [Part::Name(module), Part::Name(_), Part::Call(arguments), ..] => {
+            holds(PURE_MODULES, module) && !arguments.is_empty()
+        }
+        [Part::Name(module), .., Part::Name(name)] => holds(PURE_MODULES, module) && holds(CONSTANTS, name),
         _ => false,
     };
     !is_literal || chain.parts.iter().any(arguments_vary)
+}
+
+/// Whether a literal makes the key one of mail to a person.
+pub(super) fn speaks_of_mail(literal: &str) -> bool {
+    literal.split(|char: char| !char.is_alphabetic()).any(|word| holds(MAIL_LITERALS, word))
+}
+
+/// The recipient in a key of mail, as in `email:<job.to>`.
+pub(super) fn recipient(chains: &[Chain<'_>]) -> Option<NameFinding> {
+    let recipient = chains.iter().find_map(|chain| match chain.parts.as_slice() {
+        [.., Part::Name(name)] if holds(RECIPIENTS, name) => Some(*name),
+        _ => None,
+    })?;
+    judge_name(Some("email"), recipient)
 }
 
 /// The word for attempts at the end of `literal`, if what follows it counts.

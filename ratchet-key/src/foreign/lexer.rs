@@ -26,12 +26,23 @@ const MEMBERS: [&str; 6] = ["?->", "?.", "&.", "!.", "::", "->"];
 pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens: Vec<Token<'_>> = Vec::new();
     let mut rest = text;
+    let mut is_spaced = false;
     while let Some(char) = rest.chars().next() {
-        let (token, length) = token(rest, char, tokens.last());
+        let (token, length) = if is_spaced && joins_texts(rest) {
+            (Some(Token::Operator(".")), 1)
+        } else {
+            token(rest, char, tokens.last())
+        };
         tokens.extend(token);
+        is_spaced = char.is_whitespace();
         rest = rest.get(length..).unwrap_or_default();
     }
     tokens
+}
+
+/// Whether a dot that follows a space is the one of PHP and Perl between two texts.
+fn joins_texts(rest: &str) -> bool {
+    rest.strip_prefix('.').is_some_and(|after| after.starts_with(char::is_whitespace))
 }
 
 fn token<'a>(rest: &'a str, char: char, before: Option<&Token<'a>>) -> (Option<Token<'a>>, usize) {
@@ -41,7 +52,8 @@ fn token<'a>(rest: &'a str, char: char, before: Option<&Token<'a>>) -> (Option<T
     }
     if is_name_start(char) {
         let name = run(rest, is_name);
-        return (Some(Token::Name(name)), name.len());
+        let token = (!is_prefix_of_text(name, rest)).then_some(Token::Name(name));
+        return (token, name.len());
     }
     if char.is_ascii_digit() {
         let number = run(rest, is_name);
@@ -89,6 +101,12 @@ fn symbol(rest: &str) -> (Option<Token<'_>>, usize) {
         _ => Token::Text(name),
     };
     (Some(token), length)
+}
+
+/// Whether the letters stand right before a quote and say how to read it: `b"…"`, `f'…'`.
+fn is_prefix_of_text(name: &str, rest: &str) -> bool {
+    let after = rest.get(name.len()..).unwrap_or_default();
+    name.len() <= 2 && name.chars().all(|char| "bfruBFRU".contains(char)) && after.starts_with(['"', '\''])
 }
 
 fn inside(rest: &str, length: usize) -> &str {

@@ -22,7 +22,7 @@ pub(super) const BARE_CLOCKS: List = "\
 pub(super) const CLOCK_MEMBERS: List = "\
     time.current, date.current, datetime.current, time.time, time.clock, time.ctime, time.since, \
     environment.tick_count, environment.tick_count64, stopwatch.get_timestamp, os.time, os.clock, os.date, \
-    erlang.timestamp, system.os_time, os.timestamp, datetime.local, datetime.utc, moment.utc, dayjs.utc";
+    erlang.timestamp, hrtime.bigint, sys.time, system.os_time, os.timestamp, datetime.local, datetime.utc, moment.utc, dayjs.utc";
 
 /// Objects that are clocks: whatever is asked of them is a time.
 pub(super) const CLOCKS: List = "\
@@ -54,7 +54,7 @@ pub(super) const IDS: List = "\
 /// Ids that are drawn where they are named, whatever they are called on and with.
 pub(super) const DRAWN_IDS: List = "\
     uuid1, uuid4, uuid6, uuid7, uuidv1, uuidv4, uuidv6, uuidv7, uuid_v1, uuid_v4, uuid_v6, uuid_v7, guidv4, \
-    nanoid, cuid2, ksuid_new, hyperid, ordered_uuid, uuid_generate, uuid_generate_v4, gen_random_uuid, new_object_id, \
+    nanoid, cuid2, ksuid_new, hyperid, ordered_uuid, uuid_generate, uuid_generate_v4, v4, v7, gen_random_uuid, new_object_id, \
     generate_uuid4, wp_generate_uuid4, uuid_create, com_create_guid, create_cuid";
 
 /// Objects that draw ids.
@@ -72,7 +72,7 @@ pub(super) const DRAWS: List = "\
 
 /// Words before an id in the name of the function that draws it.
 pub(super) const MAKING: List =
-    "new, create, generate, gen, make, next, get, random, fresh, unique, must, draw, mint";
+    "new, create, generate, gen, make, next, random, fresh, unique, must, draw, mint";
 
 /// Nouns at the end of what such a function draws.
 pub(super) const KEY_NOUNS: List = "id, key, token, code, ref, reference, suffix, nonce, name";
@@ -148,4 +148,15 @@ pub(super) const ATTEMPT_LITERALS: List = "\
     tentativa, tentative";
 
 /// Values that are the same everywhere.
-pub(super) const CONSTANTS: List = "true, false, null, none, nil, undefined";
+pub(super) const CONSTANTS: List = "true, false, null, none, nil, undefined, empty";
+
+/// Modules and types whose calls on literals give the same each time, unless they are known to draw.
+pub(super) const PURE_MODULES: List =
+    "uuid, guid, ulid, object_id, hashlib, digest, crypto, base64, string, bytes";
+
+/// Words of a literal that make what is sent to a person of the key.
+pub(super) const MAIL_LITERALS: List =
+    "email, mail, sms, notify, notification, message, whatsapp, newsletter";
+
+/// Whom it is sent to.
+pub(super) const RECIPIENTS: List = "to, recipient, recipients, cc, bcc";

@@ -10,7 +10,7 @@ mod split;
 
 use crate::finding::{Code, Finding};
 use crate::inspect;
-use crate::lexicon::found;
+use crate::lexicon::{NameFinding, found};
 use crate::template::Span;
 use split::Piece;
 
@@ -44,33 +44,38 @@ pub fn inspect_foreign(template: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut varies = false;
     let mut literal = "";
+    let mut is_mail = false;
     for piece in split::split(template) {
         match piece {
-            Piece::Literal(text) => literal = text,
+            Piece::Literal(text) => {
+                literal = text;
+                is_mail |= judge::speaks_of_mail(text);
+            }
             Piece::Expression(text, span) => {
                 let chains = expression::read(text);
                 varies |= chains.iter().any(judge::varies);
                 let mut judged = judge::judge(&chains);
-                if let Some(word) = judge::counted_by(literal, &chains) {
-                    judged.extend(found(Code::R001, word));
-                }
-                let mut seen = Vec::new();
-                judged.retain(|found| {
-                    !seen.contains(&found.code) && {
-                        seen.push(found.code);
-                        true
-                    }
-                });
-                findings
-                    .extend(judged.into_iter().map(|found| inspect::finding(text.to_owned(), span, found)));
+                judged.extend(judge::recipient(&chains).filter(|_| is_mail));
+                judged.extend(judge::counted_by(literal, &chains).and_then(|word| found(Code::R001, word)));
+                let judged = first_of_each_code(judged);
+                findings.extend(judged.map(|found| inspect::finding(text.to_owned(), span, found)));
                 literal = "";
             }
         }
     }
-    if !varies {
+    if !varies && findings.is_empty() {
         findings.push(constant(template));
     }
     findings
+}
+
+fn first_of_each_code(judged: Vec<NameFinding>) -> impl Iterator<Item = NameFinding> {
+    let mut seen = Vec::new();
+    judged.into_iter().filter(move |found| {
+        let is_first = !seen.contains(&found.code);
+        seen.push(found.code);
+        is_first
+    })
 }
 
 fn too_long(bytes: usize) -> Finding {

@@ -22,8 +22,19 @@ fn letters(name: &str) -> impl Iterator<Item = char> {
     name.chars().filter(|char| *char != '_').map(|char| char.to_ascii_lowercase())
 }
 
+/// Whether one of the words ends the name: `date` ends `dueDate` and `due_date`, but not `candidate`.
+pub(super) fn ends_in(words: List, name: &str) -> bool {
+    words.split(", ").any(|word| {
+        let parts = name.len().checked_sub(word.len()).and_then(|at| name.split_at_checked(at));
+        parts.is_some_and(|(front, end)| {
+            let is_apart = front.is_empty() || front.ends_with('_') || end.starts_with(char::is_uppercase);
+            is_apart && end.eq_ignore_ascii_case(word)
+        })
+    })
+}
+
 /// The name without one of the words at its front: `email` of `get_email` and `getEmail`.
-pub(super) fn without_front<'a>(words: List, name: &'a str) -> Option<&'a str> {
+pub(super) fn without_front(words: List, name: &str) -> Option<&str> {
     words.split(", ").find_map(|word| {
         let front = name.get(..word.len()).filter(|front| front.eq_ignore_ascii_case(word))?;
         let rest = name.get(front.len()..)?;

@@ -7,7 +7,7 @@ use crate::foreign::lists::{
     BARE_CLOCKS, CLOCK_FUNCTIONS, CLOCK_MEMBERS, CLOCKS, DERIVED_IDS, DRAWN_IDS, DRAWS, FORMATS, GENERATING,
     ID_LIBRARIES, IDS, KEY_NOUNS, MAKING, RANDOM_FUNCTIONS, RANDOM_SOURCES,
 };
-use crate::foreign::names::{holds, holds_pair, without_front};
+use crate::foreign::names::{ends_in, holds, holds_pair, without_front};
 use crate::lexicon::judge_name;
 
 /// What a call gives that is another value each time: `R002` or `R003`.
@@ -23,29 +23,27 @@ pub(super) fn of_call(path: &[&str], arguments: &[Chain<'_>]) -> Option<Code> {
 pub(super) fn of_field(path: &[&str]) -> Option<Code> {
     let (name, owners) = path.split_last()?;
     let owner = owners.last()?;
-    if holds(RANDOM_SOURCES, owner) && !judge_is_id(name) {
+    let draws = near(owners).any(|owner| holds(IDS, owner)) && holds(DRAWS, name);
+    if draws || holds(RANDOM_SOURCES, owner) && !ends_in("id", name) {
         return Some(Code::R003);
     }
     holds_pair(CLOCK_MEMBERS, owner, name).then_some(Code::R002)
 }
 
-/// `random.id` of a record is stored; what libraries offer is named after its form.
-fn judge_is_id(name: &str) -> bool {
-    name == "id" || name.ends_with("_id") || name.ends_with("Id")
+/// The names right before a call; what stands further off says little of it, and a path may be long.
+fn near<'a>(owners: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+    owners.iter().rev().take(4).copied()
 }
 
 fn is_random(name: &str, owners: &[&str], arguments: &[Chain<'_>]) -> bool {
     holds(RANDOM_FUNCTIONS, name)
-        || owners.iter().any(|owner| holds(RANDOM_SOURCES, owner))
+        || near(owners).any(|owner| holds(RANDOM_SOURCES, owner))
         || owners.is_empty() && arguments.is_empty() && generates(name)
 }
 
 /// Whether the name speaks of making something new; without a value to make it from, that is random.
 fn generates(name: &str) -> bool {
-    let makes_key = |rest: &str| {
-        let last = rest.rsplit('_').next().unwrap_or(rest);
-        KEY_NOUNS.split(", ").any(|noun| last.to_lowercase().ends_with(noun))
-    };
+    let makes_key = |rest: &str| ends_in(KEY_NOUNS, rest) || holds(KEY_NOUNS, rest);
     without_front(GENERATING, name).is_some() || without_front(MAKING, name).is_some_and(makes_key)
 }
 
@@ -60,9 +58,13 @@ fn draws_id(name: &str, owners: &[&str], arguments: &[Chain<'_>]) -> bool {
     }
     let made = without_front(MAKING, name).map(|rest| without_front(MAKING, rest).unwrap_or(rest));
     let made = made.is_some_and(|made| holds(IDS, made.trim_end_matches("_string").trim_end_matches("_str")));
-    let bare =
-        holds(IDS, name) && owners.last().is_none_or(|owner| holds(IDS, owner) || holds(ID_LIBRARIES, owner));
+    let measured = arguments.iter().all(|argument| argument.parts == [Part::Number]);
+    let bare = measured && holds(IDS, name) && owners.last().is_none_or(|owner| is_id_library(owner));
     (made || bare || owner_is_library && holds(DRAWS, name)) && !arguments.iter().any(varies)
+}
+
+fn is_id_library(owner: &str) -> bool {
+    holds(IDS, owner) || holds(ID_LIBRARIES, owner) || ends_in("generator, generators", owner)
 }
 
 /// Of the versions that are drawn the arguments do not matter: `v7` takes a clock.
@@ -76,7 +78,7 @@ fn is_clock(name: &str, owners: &[&str], arguments: &[Chain<'_>]) -> bool {
         _ if holds(CLOCK_FUNCTIONS, name) => true,
         None if holds(BARE_CLOCKS, name) => arguments.is_empty() || is_format(arguments),
         None => holds(FORMATS, name) && literal && is_format(arguments),
-        Some(_) if owners.iter().any(|owner| holds(CLOCKS, owner)) => true,
+        Some(_) if near(owners).any(|owner| holds(CLOCKS, owner)) => true,
         Some(owner) if holds_pair(CLOCK_MEMBERS, owner, name) => true,
         Some(owner) if holds("time, posix", owner) && holds(FORMATS, name) => literal,
         Some(owner) => holds(FORMATS, name) && shows_time_of_day(arguments) && !is_business_time(owner),

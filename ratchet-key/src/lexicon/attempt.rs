@@ -31,7 +31,8 @@ pub(super) const TOPIC: Topic = Topic {
                 invocation count, send count, restart count, failure count, failures count, error count, \
                 failed count, fail count, failures, deliveries, deliveries so far, failures so far, \
                 attempts so far, tries so far, retries so far, times delivered, times tried, times received, \
-                times sent, times executed, num delivered, num deliveries",
+                times sent, times executed, num delivered, num deliveries, executions, delivery tag, \
+                receipt handle",
         },
         // NATS counts per consumer: another number for each delivery of one message.
         Rule { scope: Scope::Of("sequence, seq"), phrases: "consumer" },

@@ -6,7 +6,8 @@ use crate::lexicon::rule::{List, Rule, Scope, Topic};
 /// Times that are part of the action itself, like a due date.
 const BUSINESS: List = "\
     scheduled, due, starts, start, ends, end, expires, expiry, valid, slot, booking, period, departs, \
-    departure, arrival, effective, planned, look";
+    departure, arrival, effective, planned, run, send, deliver, remind, next, renews, begins, opens, closes, \
+    look";
 
 pub(super) const TOPIC: Topic = Topic {
     code: Code::R002,
@@ -38,8 +39,8 @@ pub(super) const TOPIC: Topic = Topic {
                 erstellt am, aktualisiert am, criado em, atualizado em, creado en, actualizado en, \
                 fecha creacion, fecha hora, data hora",
         },
-        // The `ts` of a thread is the name of its first message.
-        Rule { scope: Scope::Unless("thread, slack"), phrases: "ts" },
+        // The `ts` of a Slack message is its id.
+        Rule { scope: Scope::Unless("thread, message, slack"), phrases: "ts" },
         Rule { scope: Scope::Unless(BUSINESS), phrases: "* at" },
         Rule {
             scope: Scope::Alone,
