@@ -15,7 +15,7 @@ pub(super) const CLOCK_FUNCTIONS: List = "\
 
 /// Clocks that are read by a call on nothing, without arguments or with a format.
 pub(super) const BARE_CLOCKS: List = "\
-    time, times, date, gmdate, idate, datetime, date_time, dayjs, moment, clock, current_date, curdate, curtime, \
+    time, date, gmdate, idate, datetime, date_time, dayjs, moment, clock, current_date, curdate, curtime, \
     timestamp, instant, zoned_date_time, carbon";
 
 /// Clocks as the last two names of a path, called or not: Ruby and C# read them like a field.
@@ -33,7 +33,7 @@ pub(super) const FORMATS: List = "strftime, format, to_string, date_format, date
 
 /// Sources of randomness: whatever is asked of them is random.
 pub(super) const RANDOM_SOURCES: List = "\
-    random, rand, rng, prng, csprng, secrets, secure_random, thread_local_random, thread_rng, os_rng, fastrand, \
+    random, rand, rng, prng, csprng, secure_random, thread_local_random, thread_rng, os_rng, fastrand, \
     getrandom, faker, fake, chance, random_string_utils, random_utils, random_number_generator, randomstring";
 
 /// Random values by the name of the function, whatever it is called on.
@@ -44,7 +44,7 @@ pub(super) const RANDOM_FUNCTIONS: List = "\
     randrange, randbelow, token_hex, token_urlsafe, token_bytes, rand_string, rand_str, randstr, random_hex, \
     random_alphanumeric, random_alphabetic, random_numeric, next_int, next_long, next_double, next_bytes, \
     next_u32, next_u64, gen_range, intn, int63, int31n, int63n, array_rand, random_element, thread_rng, \
-    uniqid, unique_id, unique_integer, make_ref, get_random_file_name, tmpnam, mktemp";
+    uniqid, unique_integer, make_ref, get_random_file_name, tmpnam, mktemp";
 
 /// Ids of which each one is another, as nouns: what they are called on and with decides.
 pub(super) const IDS: List = "\
@@ -59,7 +59,7 @@ pub(super) const DRAWN_IDS: List = "\
 
 /// Objects that draw ids.
 pub(super) const ID_LIBRARIES: List = "\
-    crypto, str, util, utils, helper, helpers, lib, common, id_generator, idgen, id_gen, generator, id_factory, \
+    crypto, str, util, utils, helper, helpers, id_generator, idgen, id_gen, generator, id_factory, \
     uuid_generator, guid_generator, id_provider, new_id, sequential_guid, id_worker, sonyflake, uuids, idutil, id_util, ulids, \
     uuid_creator, ulid_creator, tsid_creator, node, friendly_id, nanoid_utils, data";
 

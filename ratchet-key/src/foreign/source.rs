@@ -75,7 +75,7 @@ fn starts_with_version(name: &str) -> bool {
 fn is_clock(name: &str, owners: &[&str], arguments: &[Chain<'_>]) -> bool {
     let literal = !arguments.iter().any(varies);
     match owners.last() {
-        _ if holds(CLOCK_FUNCTIONS, name) => true,
+        _ if holds(CLOCK_FUNCTIONS, name) => literal,
         None if holds(BARE_CLOCKS, name) => arguments.is_empty() || is_format(arguments),
         None => holds(FORMATS, name) && literal && is_format(arguments),
         Some(_) if near(owners).any(|owner| holds(CLOCKS, owner)) => true,

@@ -11,13 +11,18 @@ pub(super) const TOPIC: Topic = Topic {
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                random, rand, rnd, rng, nonce, salt, entropy, randomness, randstr, randhex, randint, zufall, \
+                random, rand, rnd, rng, salt, entropy, randomness, randstr, randhex, randint, zufall, \
                 zufallszahl, zufallswert, aleatorio, aleatoria, aleatório, aleatoire, aléatoire, azar, casuale, \
                 losowy, losowa, willekeurig, rastgele, случайное, random id, random key, random uuid, \
                 random guid, random token, random seed, random name, random code, rand id, new uuid, new guid, \
                 new ulid, fresh id, fresh uuid, fresh guid, fresh key, generated uuid, correlation id, trace id, \
                 span id, traceparent, trace parent, nanoid, nano id, cache buster, cachebuster, \
                 unique suffix",
+        },
+        // The nonce of an account on a chain is a number of its transactions.
+        Rule {
+            scope: Scope::Unless("account, wallet, chain, tx, transaction, signer, block"),
+            phrases: "nonce",
         },
         // An `order_uuid` is a stored id; a bare `uuid` most often is not.
         Rule {

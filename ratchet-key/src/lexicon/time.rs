@@ -26,12 +26,12 @@ pub(super) const TOPIC: Topic = Topic {
                 current time, current date, current datetime, current date time, current timestamp, \
                 current minute, current hour, current day, current week, current month, current quarter, \
                 current year, next minute, next hour, previous hour, last hour, this hour, system time, \
-                wall clock, wall time, server time, local time, clock, clock time, time bucket, minute bucket, \
+                wall clock, wall time, server time, local time, system clock, clock time, time bucket, minute bucket, \
                 hour bucket, day bucket, bucket start, window bucket, time window, time slice, timeslice, \
                 receive time, received time, request time, create time, created time, creation time, \
                 creation date, update time, updated time, modified time, modification time, created date, \
                 updated date, modified date, created on, updated on, modified on, sent on, sent time, \
-                send time, publish time, processing time, trigger time, fire time, log time, last modified, \
+                send time, publish time, trigger time, fire time, log time, last modified, \
                 last updated, last update, last seen, last sync, lastmod, mtime, ctime, time millis, time ms, \
                 nanotime, nano time, yyyymmdd, yyyymmddhh, yyyymmddhhmm, yyyymmddhhmmss, ymdhis, hhmm, hhmmss, \
                 jetzt, heute, zeitstempel, uhrzeit, ahora, hoy, fecha actual, hora actual, marca de tiempo, \
@@ -39,14 +39,16 @@ pub(super) const TOPIC: Topic = Topic {
                 erstellt am, aktualisiert am, criado em, atualizado em, creado en, actualizado en, \
                 fecha creacion, fecha hora, data hora",
         },
+        // A logical clock counts versions.
+        Rule { scope: Scope::Unless("vector, logical, lamport, hybrid"), phrases: "clock" },
         // The `ts` of a Slack message is its id.
         Rule { scope: Scope::Unless("thread, message, slack"), phrases: "ts" },
         Rule { scope: Scope::Unless(BUSINESS), phrases: "* at" },
         Rule {
             scope: Scope::Alone,
             phrases: "\
-                at, time, datetime, date time, instant, stamp, millis, nanos, micros, hour, minute, bucket, \
-                tick, ticks, jiffies, elapsed, uptime",
+                at, time, datetime, date time, instant, stamp, millis, nanos, micros, hour, minute, elapsed, \
+                uptime",
         },
     ],
     why: "is a time, and a time taken anew on each attempt gives each attempt another key, so nothing would be \
