@@ -35,17 +35,18 @@ fn placeholder(path: &[String], span: Span) -> Option<Finding> {
     // The whole way to the name is its entity: `<user.profile.name>` is the name of a user.
     let entity = before.join(".");
     let found = judge_name((!entity.is_empty()).then_some(entity.as_str()), name)?;
-    Some(finding(path.join("."), span, found))
+    Some(finding(path.join("."), span, found, "in"))
 }
 
-/// Puts the judgement on a name into the words of a finding on a key.
-pub(crate) fn finding(placeholder: String, span: Span, found: NameFinding) -> Finding {
+/// Puts the judgement on a name into the words of a finding on a key; `place` is where the name stands to the
+/// placeholder, such as `in`.
+pub(crate) fn finding(placeholder: String, span: Span, found: NameFinding, place: &str) -> Finding {
     let NameFinding { code, word, category, why, help } = found;
     let shown = visible(&placeholder);
     let subject = if word == placeholder {
         format!("`{shown}` in the key")
     } else {
-        format!("`{}` in `<{shown}>`", visible(&word))
+        format!("`{}` {place} `<{shown}>`", visible(&word))
     };
     let action = match code {
         Code::R004 | Code::R005 => "replace",

@@ -208,6 +208,10 @@ fn a_literal_says_what_a_counter_counts() {
         assert_eq!(fired, word.map(|word| (Code::R001, word)), "{template}");
         assert!(found.len() < 2, "{template}");
     }
+    assert_eq!(
+        inspect_foreign("<id>-retry-<n>")[0].message,
+        "`retry` before `<n>` counts attempts, so every retry would carry another key and nothing would be deduplicated"
+    );
 }
 
 #[test]

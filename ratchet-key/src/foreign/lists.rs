@@ -155,8 +155,8 @@ pub(super) const PURE_MODULES: List =
     "uuid, guid, ulid, object_id, hashlib, digest, crypto, base64, string, bytes";
 
 /// Words of a literal that make what is sent to a person of the key.
-pub(super) const MAIL_LITERALS: List =
-    "email, mail, sms, notify, notification, message, whatsapp, newsletter";
+pub(super) const MAIL_LITERALS: List = "\
+    email, mail, sms, notify, notification, message, whatsapp, newsletter, welcome, invite, invitation, reminder";
 
 /// Whom it is sent to.
 pub(super) const RECIPIENTS: List = "to, recipient, recipients, cc, bcc";

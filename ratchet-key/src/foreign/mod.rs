@@ -56,9 +56,11 @@ pub fn inspect_foreign(template: &str) -> Vec<Finding> {
                 varies |= chains.iter().any(judge::varies);
                 let mut judged = judge::judge(&chains);
                 judged.extend(judge::recipient(&chains).filter(|_| is_mail));
-                judged.extend(judge::counted_by(literal, &chains).and_then(|word| found(Code::R001, word)));
-                let judged = first_of_each_code(judged);
-                findings.extend(judged.map(|found| inspect::finding(text.to_owned(), span, found)));
+                let counted = judge::counted_by(literal, &chains).and_then(|word| found(Code::R001, word));
+                let counted = counted.filter(|_| judged.iter().all(|found| found.code != Code::R001));
+                let finding = |found, place| inspect::finding(text.to_owned(), span, found, place);
+                findings.extend(first_of_each_code(judged).map(|found| finding(found, "in")));
+                findings.extend(counted.map(|found| finding(found, "before")));
                 literal = "";
             }
         }

@@ -52,14 +52,14 @@ fn draws_id(name: &str, owners: &[&str], arguments: &[Chain<'_>]) -> bool {
     if holds(DERIVED_IDS, name) {
         return false;
     }
-    let owner_is_library = owners.last().is_some_and(|owner| holds(IDS, owner) || holds(ID_LIBRARIES, owner));
-    if holds(DRAWN_IDS, name) || owner_is_library && holds(DRAWS, name) && starts_with_version(name) {
+    let owner_is_library = owners.last().is_some_and(|owner| is_id_library(owner));
+    if holds(DRAWN_IDS, name) || owner_is_library && holds(DRAWS, name) && ends_in_version(name) {
         return true;
     }
     let made = without_front(MAKING, name).map(|rest| without_front(MAKING, rest).unwrap_or(rest));
     let made = made.is_some_and(|made| holds(IDS, made.trim_end_matches("_string").trim_end_matches("_str")));
     let measured = arguments.iter().all(|argument| argument.parts == [Part::Number]);
-    let bare = measured && holds(IDS, name) && owners.last().is_none_or(|owner| is_id_library(owner));
+    let bare = measured && holds(IDS, name) && (owners.is_empty() || owner_is_library);
     (made || bare || owner_is_library && holds(DRAWS, name)) && !arguments.iter().any(varies)
 }
 
@@ -68,7 +68,7 @@ fn is_id_library(owner: &str) -> bool {
 }
 
 /// Of the versions that are drawn the arguments do not matter: `v7` takes a clock.
-fn starts_with_version(name: &str) -> bool {
+fn ends_in_version(name: &str) -> bool {
     name.ends_with(|last: char| last.is_ascii_digit())
 }
 
