@@ -142,6 +142,8 @@ fn random_values_of_every_language() {
             "generate_reference()",
             "newRequestId()",
             "uniqueSuffix()",
+            "short_uid()",
+            "'draw-'.uniqid()",
         ],
     );
 }
@@ -298,6 +300,8 @@ fn sound_keys_stay_silent() {
         "<workflow.GetInfo(ctx).WorkflowExecution.ID>-child",
         "<items.collect::<Vec<u8>>()>",
         "<candidate.date()>",
+        "<'order:'.$order->getKey().':v1'>",
+        "<visit.id>:<visitAt.getTime()>",
         "<ref>",
         "slack:<channel_id>:<message_ts>",
     ]);

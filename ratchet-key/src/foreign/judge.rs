@@ -143,7 +143,7 @@ pub(super) fn varies(chain: &Chain<'_>) -> bool {
         _ => false,
     };
     let is_literal = match chain.parts.as_slice() {
-        [Part::Text(text), ..] => !text.contains('{'),
+        [Part::Text(text), rest @ ..] => !text.contains('{') && rest.iter().all(is_conversion),
         [Part::Number | Part::Group(_), ..] => true,
         [Part::Name(name)] => holds(CONSTANTS, name),
         // A digest or a text form of what does not vary, or an id that is written out.
@@ -155,6 +155,11 @@ pub(super) fn varies(chain: &Chain<'_>) -> bool {
         _ => false,
     };
     !is_literal || chain.parts.iter().any(arguments_vary)
+}
+
+/// Whether what follows a text only changes its form; in PHP a dot may also join it with another value.
+fn is_conversion(part: &Part<'_>) -> bool {
+    !matches!(part, Part::Name(name) if !holds(CONVERSIONS, name))
 }
 
 /// Whether a literal makes the key one of mail to a person.

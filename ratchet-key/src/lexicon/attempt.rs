@@ -22,17 +22,18 @@ pub(super) const TOPIC: Topic = Topic {
                 resend, resends, resent, rerun, reruns, requeue, requeues, requeued, versuch, versuche, \
                 wiederholung, wiederholungen, tentativa, tentativas, retentativa, retentativas, intento, \
                 intentos, reintento, reintentos, essai, essais, tentatives, numero tentative, num tentative, \
-                tentativo, tentativi, poging, pogingen, próba, proba, próby, försök, forsok, попытка, попытки",
+                tentativo, tentativi, poging, pogingen, próba, proba, próby, försök, forsok, попытка, \
+                попытки",
         },
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                attempt count, retry count, delivery count, receive count, dequeue count, dispatch count, claim count, execution count, \
-                invocation count, send count, restart count, failure count, failures count, error count, \
-                failed count, fail count, failures, deliveries, deliveries so far, failures so far, \
-                attempts so far, tries so far, retries so far, times delivered, times tried, times received, \
-                times sent, times executed, num delivered, num deliveries, executions, delivery tag, \
-                receipt handle",
+                attempt count, retry count, delivery count, receive count, dequeue count, dispatch count, \
+                claim count, execution count, invocation count, send count, restart count, failure count, \
+                failures count, error count, failed count, fail count, failures, deliveries, \
+                deliveries so far, failures so far, attempts so far, tries so far, retries so far, \
+                times delivered, times tried, times received, times sent, times executed, num delivered, \
+                num deliveries, executions, delivery tag, receipt handle",
         },
         // NATS counts per consumer: another number for each delivery of one message.
         Rule { scope: Scope::Of("sequence, seq"), phrases: "consumer" },

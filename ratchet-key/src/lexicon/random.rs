@@ -12,12 +12,12 @@ pub(super) const TOPIC: Topic = Topic {
             scope: Scope::Anywhere,
             phrases: "\
                 random, rand, rnd, rng, salt, entropy, randomness, randstr, randhex, randint, zufall, \
-                zufallszahl, zufallswert, aleatorio, aleatoria, aleatório, aleatoire, aléatoire, azar, casuale, \
-                losowy, losowa, willekeurig, rastgele, случайное, random id, random key, random uuid, \
-                random guid, random token, random seed, random name, random code, rand id, new uuid, new guid, \
-                new ulid, fresh id, fresh uuid, fresh guid, fresh key, generated uuid, correlation id, trace id, \
-                span id, traceparent, trace parent, nanoid, nano id, cache buster, cachebuster, \
-                unique suffix",
+                zufallszahl, zufallswert, aleatorio, aleatoria, aleatório, aleatoire, aléatoire, azar, \
+                casuale, losowy, losowa, willekeurig, rastgele, случайное, random id, random key, \
+                random uuid, random guid, random token, random seed, random name, random code, rand id, \
+                new uuid, new guid, new ulid, fresh id, fresh uuid, fresh guid, fresh key, generated uuid, \
+                correlation id, trace id, span id, traceparent, trace parent, nanoid, nano id, cache buster, \
+                cachebuster, unique suffix",
         },
         // The nonce of an account on a chain is a number of its transactions.
         Rule {
@@ -28,8 +28,8 @@ pub(super) const TOPIC: Topic = Topic {
         Rule {
             scope: Scope::Alone,
             phrases: "\
-                uuid, guid, ulid, uuidv, ksuid, shortid, short id, shortuuid, uniq, unique, \
-                uniqueness, uniquifier",
+                uuid, guid, ulid, uuidv, ksuid, shortid, short id, shortuuid, uniq, unique, uniqueness, \
+                uniquifier",
         },
     ],
     why: "is a random value, so every attempt that draws it anew would carry another key and nothing would be \

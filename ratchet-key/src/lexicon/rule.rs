@@ -29,6 +29,8 @@ pub(super) enum Scope {
     Anywhere,
     /// At the end of any name, unless one of these words stands in the name or the entity.
     Unless(List),
+    /// At the end of any name, unless one of these words is part of the phrase that ends it.
+    UnlessPart(List),
     /// Only as the whole name, and only where it belongs to nothing.
     Alone,
     /// As the whole name of something that is a person, or right after a word for one.
@@ -119,6 +121,10 @@ impl Scope {
         match self {
             Self::Anywhere => true,
             Self::Unless(silencers) => !entries(silencers).any(|word| name.holds(word)),
+            Self::UnlessPart(silencers) => {
+                let ending = name.phrase.get(before.len()..).unwrap_or_default();
+                !ending.split(' ').any(|word| contains(silencers, word))
+            }
             Self::Alone => before.is_empty() && name.entity.is_empty(),
             Self::OfPerson => is_one_of(owner, PERSONS),
             Self::Of(owners) => is_one_of(owner, owners),
