@@ -4,8 +4,8 @@ use crate::finding::Code;
 use crate::foreign::expression::{Chain, Part};
 use crate::foreign::judge::varies;
 use crate::foreign::lists::{
-    BARE_CLOCKS, CLOCK_FUNCTIONS, CLOCK_MEMBERS, CLOCKS, DERIVED_IDS, DRAWN_IDS, DRAWS, FORMATS, GENERATING,
-    ID_LIBRARIES, IDS, KEY_NOUNS, MAKING, RANDOM_FUNCTIONS, RANDOM_SOURCES,
+    BARE_CLOCKS, CLOCK_FUNCTIONS, CLOCK_MEMBERS, CLOCKS, DRAWN_IDS, DRAWS, FORMATS, GENERATING, ID_LIBRARIES,
+    IDS, KEY_NOUNS, MAKING, RANDOM_FUNCTIONS, RANDOM_SOURCES,
 };
 use crate::foreign::names::{ends_in, holds, holds_pair, without_front};
 use crate::lexicon::judge_name;
@@ -49,9 +49,6 @@ fn generates(name: &str) -> bool {
 
 /// Whether an id is drawn, not converted from another value or read from a record.
 fn draws_id(name: &str, owners: &[&str], arguments: &[Chain<'_>]) -> bool {
-    if holds(DERIVED_IDS, name) {
-        return false;
-    }
     let owner_is_library = owners.last().is_some_and(|owner| is_id_library(owner));
     if holds(DRAWN_IDS, name) || owner_is_library && holds(DRAWS, name) && ends_in_version(name) {
         return true;
