@@ -46,6 +46,7 @@ fn clocks_of_every_language() {
             "datetime.datetime.utcnow().strftime('%Y')",
             "date.today()",
             "time.strftime('%Y%m%d')",
+            "timestamp.slice(0, 10)",
             "current_ist.strftime('%Y%m%d%H%M')",
             // Go
             "time.Now().UnixNano()",
@@ -293,6 +294,7 @@ fn sound_keys_stay_silent() {
         "<period.start.strftime('%Y-%m')>",
         "<slot.startsAt.toISOString()>",
         "<format_date(invoice.date)>",
+        "<time.Unix(invoice.due, 0).Format(time.RFC3339)>",
         "<entry.date>",
         "<new Date(order.dueDate).toISOString()>",
         "<attempt.id>:<attempt.reference>",

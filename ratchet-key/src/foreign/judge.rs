@@ -82,7 +82,9 @@ impl Judge {
         // `uuid(text)` reads an id that is written somewhere.
         let is_id = holds(IDS, callee) && !arguments.is_empty();
         if is_id || is_form(path, callee) {
-            if matches!(path.as_slice(), [module] if holds(MODULES, module)) {
+            // The value is what is given to a module, and already judged.
+            let is_given = is_id || arguments.iter().any(varies);
+            if is_given && matches!(path.as_slice(), [module] if holds(MODULES, module)) {
                 path.clear();
             }
         } else {
