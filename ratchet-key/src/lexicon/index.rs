@@ -74,6 +74,6 @@ impl Phrase {
     fn fires<'a>(&self, name: &Name, rest: &'a str) -> Option<&'a str> {
         let before = before(rest, self.words)?;
         let fired = rest.get(before.len()..)?.trim_start();
-        self.scope.allows(name, before, self.words).then_some(fired)
+        self.scope.allows(name, before, fired).then_some(fired)
     }
 }

@@ -38,6 +38,7 @@ use std::sync::LazyLock;
 use crate::finding::Code;
 use index::Lexicon;
 use name::Name;
+pub(crate) use rule::List;
 use rule::Topic;
 use value::Value;
 
@@ -104,6 +105,12 @@ pub fn judge_name(entity: Option<&str>, name: &str) -> Option<NameFinding> {
     let leak = |name: &Name| LEAKS.judge(name).next();
     let found = if name.is_about() { None } else { leak(&name).or_else(|| leak(&name.bare()?)) };
     found.or_else(|| DEDUPLICATION.judge(&name).next())
+}
+
+/// The finding of a code on something that is known by other means than its name, such as a call.
+pub(crate) fn found(code: Code, word: String) -> Option<NameFinding> {
+    let topic = leaks().chain(deduplication()).find(|topic| topic.code == code)?;
+    Some(NameFinding { code, word, category: topic.category, why: topic.why, help: topic.help })
 }
 
 /// Judges a field of an input: `R013` for personal data, `R005` for a credential.

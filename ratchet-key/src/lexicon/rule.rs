@@ -6,7 +6,7 @@ use crate::lexicon::entities::{NOT_PERSONS, PERSONS, QUALIFIERS, TRANSPARENT};
 use crate::lexicon::name::Name;
 
 /// Words or phrases (`* ` for any one word), separated by a comma and a space: a whole lexicon stays readable at a glance.
-pub(super) type List = &'static str;
+pub(crate) type List = &'static str;
 
 /// The entries of a list.
 pub(super) fn entries(list: List) -> impl Iterator<Item = &'static str> {
@@ -25,6 +25,8 @@ pub(super) enum Scope {
     Anywhere,
     /// At the end of any name, unless one of these words stands in the name or the entity.
     Unless(List),
+    /// At the end of any name, unless one of these words is part of the phrase that ends it.
+    UnlessPart(List),
     /// Only as the whole name, and only where it belongs to nothing.
     Alone,
     /// As the whole name of something that is a person, or right after a word for one.
@@ -69,6 +71,7 @@ impl Scope {
         match self {
             Self::Anywhere => true,
             Self::Unless(silencers) => !is_silenced(silencers),
+            Self::UnlessPart(silencers) => !phrase.split(' ').any(|word| contains(silencers, word)),
             Self::Alone => before.is_empty() && name.entity.is_empty(),
             Self::OfPerson => {
                 PERSONS.iter().any(|persons| is_said_of(name, before, persons))
