@@ -74,7 +74,9 @@ pub fn order() -> Order {
 ";
 
 fn declaration(case: &Case) -> String {
-    format!("use crate::*;\n{} {{\n    todo!()\n}}\n", case.declared)
+    // All cases of a stage are in one crate, where an operation has a name of its own.
+    let declared = case.declared.replace("name = \"a\"", &format!("name = \"{}\"", case.name));
+    format!("use crate::*;\n{declared} {{\n    todo!()\n}}\n")
 }
 
 /// The operation of a case, and below it everything that one can do with it.

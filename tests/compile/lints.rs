@@ -12,7 +12,7 @@ const ROOT: &str = "//! A crate.\npub mod operations;\npub mod types;\n";
 
 /// The same without the lines that name a macro of ratchet. The other lines keep their places.
 fn plain(text: &str) -> String {
-    let ours = ["#[ratchet::", "#[derive(ratchet::", "#[key]"];
+    let ours = ["#[ratchet::", "#[derive(ratchet::", "#[key]", "#[pii]", "#[volatile]"];
     let keep = |line: &&str| !ours.iter().any(|start| line.trim_start().starts_with(start));
     text.lines().map(|line| Some(line).filter(keep).unwrap_or_default().to_owned() + "\n").collect()
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// How messages of the compiler's own begin. All others are ours.
-const COMPILER: [&str; 18] = [
+const COMPILER: [&str; 19] = [
     "`const` items in this context need a name",
     "attempted to take value of method",
     "cannot find",
@@ -20,12 +20,16 @@ const COMPILER: [&str; 18] = [
     "no field",
     "private type",
     "struct is not supported",
+    "the name `R014_",
     "the trait bound",
     "type `Order` is more private than",
     "unexpected token",
     "unused variable",
     "use of deprecated",
 ];
+
+/// The constants whose use is a warning of the macros.
+const WARNED: [&str; 2] = ["::PERSONAL_DATA", "::FRESH_VALUE"];
 
 /// What stands in front of a message that a constant gave.
 const EVALUATED: &str = "evaluation panicked: ";
@@ -48,6 +52,14 @@ impl<'a> Message<'a> {
             } else if let Some(last) = all.last_mut() {
                 last.below.push(line.trim());
             }
+        }
+        for message in &mut all {
+            // The macro's own warnings: what is deprecated is a constant of this name.
+            let warned = message
+                .text
+                .split_once("`: ")
+                .filter(|(constant, _)| WARNED.iter().any(|name| constant.ends_with(name)));
+            message.text = warned.map_or(message.text, |(_, text)| text);
         }
         all.retain(|message| !COMPILER.iter().any(|own| message.text.starts_with(own)));
         all

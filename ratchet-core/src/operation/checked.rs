@@ -15,7 +15,7 @@ pub const fn checked_window(spec: Spec) -> Spec {
         && last.as_nanos() > window.as_nanos()
     {
         let text = names(&spec, "R009")
-                .push(" may be sent again ")
+                .push(" may be sent again up to ")
                 .push_duration(last)
                 .push(" after its first send, and its destination is sure to recognise the key for ")
                 .push_duration(window)

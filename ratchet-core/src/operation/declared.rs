@@ -2,7 +2,7 @@
 
 use super::overlap::{Edges, overlap};
 use super::text::Text;
-use super::{Handler, Spec};
+use super::{Handler, Texts};
 
 /// Name, version and key template of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +22,9 @@ pub struct Declared {
 impl Declared {
     /// What is compared of an operation.
     #[must_use]
-    pub const fn of(spec: &'static Spec) -> Self {
-        Self::new(spec.name.as_str(), spec.version.as_str(), spec.template, spec.new_identity.is_some())
+    pub const fn of([name, version, template]: Texts, new_identity: bool) -> Self {
+        // Not of the specification: if that is wrong, its own error is the only one.
+        Self::new(name, version, template, new_identity)
     }
 
     const fn new(

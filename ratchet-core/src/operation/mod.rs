@@ -51,12 +51,15 @@ pub trait Operation: Send + Sync + Sized + 'static {
 
     /// Name, version and key template.
     const TEXTS: Texts;
-    /// Everything that the attribute says.
-    const SPEC: &'static Spec;
+    /// Whether the template may differ from that of another version.
+    const NEW_IDENTITY: bool = false;
     /// What is compared with other operations while compiling.
-    const DECLARED: Declared = Declared::of(Self::SPEC);
+    const DECLARED: Declared = Declared::of(Self::TEXTS, Self::NEW_IDENTITY);
     /// The operation without its types.
     const HANDLER: Handler = Handler::of::<Self>();
+
+    /// Everything that the attribute says. A function, so that what is wrong with it is said once, at the attribute.
+    fn spec() -> &'static Spec;
 
     /// Renders the key of an input.
     ///

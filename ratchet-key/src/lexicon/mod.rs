@@ -143,16 +143,28 @@ pub fn judge_field(entity: Option<&str>, name: &str, type_name: Option<&str>) ->
 
 /// Says of a field what was said of a key.
 fn in_input(found: NameFinding) -> NameFinding {
-    let (code, why, help) = match found.code {
-        Code::R005 => (
-            Code::R005,
-            "is a credential, and inputs are stored with the record and shown to operators",
-            "store it elsewhere and pass its id",
-        ),
+    let why = match found.category {
+        _ if found.code == Code::R005 => {
+            "is a credential, and inputs are stored with the record and shown to operators"
+        }
+        Some(Category::IndirectPii) => {
+            "says something about a person, and inputs are stored with the record and shown to operators"
+        }
+        Some(Category::FinancialAccount) => {
+            "leads to a card or a bank account, and inputs are stored with the record and shown to operators"
+        }
+        Some(Category::Health) => {
+            "speaks of somebody's health, and inputs are stored with the record and shown to operators"
+        }
+        _ => "is personal data, and inputs are stored with the record and shown to operators",
+    };
+    let (code, help) = match found.code {
+        Code::R005 => {
+            (Code::R005, "store it elsewhere and pass its id, or give it to the worker as `State<T>`")
+        }
         _ => (
             Code::R013,
-            "is personal data, and inputs are stored with the record and shown to operators",
-            "pass the id of the record that holds it, or mark the field `#[pii]`, which redacts it",
+            "mark it `#[pii]`, and it is shown as `[redacted]`; or pass the id of the record that holds it",
         ),
     };
     NameFinding { code, why, help, ..found }

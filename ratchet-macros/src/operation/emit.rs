@@ -28,6 +28,8 @@ pub(super) struct Body {
     pub(super) name: LitStr,
     pub(super) version: LitStr,
     pub(super) template: LitStr,
+    /// That the template may differ from that of another version.
+    pub(super) new_identity: Option<TokenStream>,
     /// Everything that the attribute says, checked.
     pub(super) spec: TokenStream,
     pub(super) key: TokenStream,
@@ -46,6 +48,11 @@ pub(super) fn operation(args: &Complete<'_>, handler: &Handler, key: &Key) -> To
         name: args.name.clone(),
         version: args.version.clone(),
         template: args.key.clone(),
+        new_identity: args.settings.has_new_identity().then(|| {
+            quote!(
+                const NEW_IDENTITY: __r::bool = true;
+            )
+        }),
         spec: args.settings.checked(quote!(#of #settings #states)),
         key: parts.render(key),
         call: call(handler),
@@ -135,7 +142,7 @@ impl<'a> Parts<'a> {
 
     fn operation(&self, body: &Body) -> TokenStream {
         let ident = &self.handler.ident;
-        let Body { call, .. } = body;
+        let Body { call, new_identity, .. } = body;
         let (input, codec) = self.input_and_codec();
         let unknown = || quote!(__r::Result<(), __r::Failure>);
         let output = self.handler.output.as_ref().map_or_else(unknown, ToTokens::to_token_stream);
@@ -151,7 +158,10 @@ impl<'a> Parts<'a> {
                 type Return = #output;
                 type Codec = #codec;
                 const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
-                const SPEC: &'static __r::Spec = &__SPEC;
+                #new_identity
+                fn spec() -> &'static __r::Spec {
+                    &__SPEC
+                }
                 fn render(#value: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
                     Self::key(#(#fields),*)
                 }

@@ -124,6 +124,10 @@ impl Settings {
         spec
     }
 
+    pub(super) fn has_new_identity(&self) -> bool {
+        self.new_identity.is_some()
+    }
+
     /// The calls that follow on it.
     pub(super) fn calls(&self) -> TokenStream {
         let contract = match &self.destination {

@@ -29,7 +29,7 @@ fn one_input() {
             pub async fn collect_invoice(ctx: Context, input: CollectInvoice) -> Result<Receipt, Failure> { body }
         },
     );
-    within(&text, 48, 1500);
+    within(&text, 50, 1500);
     expect_file!["snapshots/one_input.rs"].assert_eq(&text);
 }
 
@@ -49,7 +49,7 @@ fn one_input_and_every_argument() {
                 -> Result<Receipt, Failure> { body }
         },
     );
-    within(&text, 78, 2150);
+    within(&text, 81, 2200);
     expect_file!["snapshots/every_argument.rs"].assert_eq(&text);
 }
 
@@ -72,7 +72,7 @@ fn several_parameters() {
             }
         ),
     );
-    within(&text, 84, 2200);
+    within(&text, 86, 2200);
     expect_file!["snapshots/several_parameters.rs"].assert_eq(&text);
 }
 

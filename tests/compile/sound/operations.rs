@@ -1,6 +1,6 @@
 //! Operations of every form. Without the lines that name a macro of ratchet, this is a plain module.
 
-use crate::types::{BANK, Channel, Client, KEPT, Order};
+use crate::types::{BANK, Channel, Client, KEPT, Order, Visit};
 use ratchet::{Context, Failure, State};
 
 /// One input, public.
@@ -33,7 +33,7 @@ pub async fn several(
 
 /// A pattern, seen in the crate only.
 #[ratchet::operation(name = "pattern", version = "1", key = "pattern:<channel>", allow(R006 = "there are few of them"))]
-pub(crate) async fn pattern(Order { id, .. }: Order) -> Result<(), Failure> {
+pub(crate) async fn pattern(Visit { id, .. }: Visit) -> Result<(), Failure> {
     if id == 0 {
         return Err(Failure::unknown("no id"));
     }
@@ -92,5 +92,5 @@ pub async fn nested() {
     drop(names(1, 2, 3, 4, 5, 6).await);
     drop(r#try(Channel::Mail, 1).await);
     drop(declared(1, 2).await);
-    drop(pattern(Order::default()).await);
+    drop(pattern(crate::types::Visit::default()).await);
 }

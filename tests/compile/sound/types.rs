@@ -17,6 +17,24 @@ pub struct Order {
     pub channel: Channel,
 }
 
+/// A visit, with marks that only ratchet knows.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(ratchet::Input)]
+pub struct Visit {
+    /// Its id.
+    pub id: u64,
+    /// How it came in.
+    pub channel: Channel,
+    /// Who came.
+    #[pii]
+    pub email: String,
+    /// When it was asked for.
+    #[volatile]
+    pub asked_at: u64,
+    /// What for.
+    pub orders: Vec<Order>,
+}
+
 /// An owner.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Owner {

@@ -37,7 +37,9 @@ const _: () = {
         type Return = Result<Receipt, Failure>;
         type Codec = __r::Derived;
         const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
-        const SPEC: &'static __r::Spec = &__SPEC;
+        fn spec() -> &'static __r::Spec {
+            &__SPEC
+        }
         fn render(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(input)
         }

@@ -58,7 +58,9 @@ const _: () = {
         type Return = Result<(), Failure>;
         type Codec = __r::ByName<Self>;
         const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
-        const SPEC: &'static __r::Spec = &__SPEC;
+        fn spec() -> &'static __r::Spec {
+            &__SPEC
+        }
         fn render(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(&input.0, &input.1, &input.2)
         }
