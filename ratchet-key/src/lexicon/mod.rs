@@ -160,7 +160,7 @@ fn in_input(found: NameFinding) -> NameFinding {
     };
     let (code, help) = match found.code {
         Code::R005 => {
-            (Code::R005, "store it elsewhere and pass its id, or give it to the worker as `State<T>`")
+            (Code::R005, "store it elsewhere and pass its id, or give it to the worker as `State`")
         }
         _ => (
             Code::R013,
