@@ -91,7 +91,9 @@ impl Clash {
     #[must_use]
     pub const fn explain(self) -> &'static str {
         match self {
-            Self::SameOperation(..) => "they have the same name and version; give one of them another name",
+            Self::SameOperation(..) => {
+                "they have the same name and version; give one of them another name, or list it once if it is one operation"
+            }
             Self::SharedKey(..) => {
                 "some values give both the same key, so two actions could not be told apart; name the action in the template, such as `:collect`"
             }
