@@ -77,6 +77,28 @@ impl<I> Request<I> {
     }
 }
 
+/// What a request needs to be delivered: the identity of an attempt.
+#[diagnostic::on_unimplemented(
+    message = "this request has no identity: its destination could not tell a repetition from a new action",
+    label = "it would be sent without an identity",
+    note = "call `.idempotent(&ctx)` on it before `.deliver()`"
+)]
+pub trait Identity {}
+
+impl Identity for &Context {}
+
+impl Request<NoIdentity> {
+    /// Compiles nowhere: the request needs an identity first, which [`idempotent`](Self::idempotent) gives.
+    #[allow(clippy::missing_errors_doc, reason = "it is never called")]
+    pub fn deliver(self) -> std::future::Ready<Result<Answer, Failure>>
+    where
+        // The quantified lifetime keeps the compiler from judging the bound where it is written.
+        for<'never> NoIdentity: Identity,
+    {
+        std::future::ready(Err(Failure::unknown("a request without an identity")))
+    }
+}
+
 impl Request<&Context> {
     /// Sends the request once, and returns the answer if it says that the effect happened.
     ///

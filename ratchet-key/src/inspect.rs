@@ -49,7 +49,7 @@ pub(crate) fn finding(placeholder: String, span: Span, found: NameFinding, place
         format!("`{}` {place} `<{shown}>`", visible(&word))
     };
     let action = match code {
-        Code::R004 | Code::R005 => "replace",
+        Code::R002 | Code::R003 | Code::R004 => "replace",
         _ => "remove",
     };
     Finding {

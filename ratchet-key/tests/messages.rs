@@ -55,8 +55,9 @@ nothing would be deduplicated
 
     mail:<created_at>
          ^^^^^^^^^^^^
-help: remove `<created_at>`; name what the action is about, such as an id or a business date; if the time is \
-stored with the record before the first attempt, allow R002 with that reason"
+help: replace `<created_at>`; name what the action is about, such as an id or a business period; if the time is \
+stored with the record before the first attempt, pass it as a number or a text, and write \
+`allow(R002 = \"where it is stored\")`"
     );
 }
 
@@ -70,8 +71,8 @@ nothing would be deduplicated
 
     mail:<nonce>
          ^^^^^^^
-help: remove `<nonce>`; name an id that is stored before the first attempt; if this value is such an id, name it \
-after its record (`<order_uuid>`) or allow R003 with that reason"
+help: replace `<nonce>`; name an id that is stored before the first attempt; if this value is such an id, name it \
+after its record (`<order_uuid>`) or write `allow(R003 = \"where it is stored\")`"
     );
 }
 
@@ -100,7 +101,8 @@ destination, where anyone who reads them could use it
 
     pay:<api_key>
         ^^^^^^^^^
-help: replace `<api_key>`; an opaque id from your own records, such as `<session_id>`, tells records apart as well"
+help: remove `<api_key>`; an id from your own records tells records apart, and the worker holds credentials as \
+`State`"
     );
 }
 

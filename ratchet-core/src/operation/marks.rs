@@ -10,18 +10,28 @@ use crate::model::{HiddenPath, HiddenPaths, hide};
 /// A field of an input that is marked, or holds fields that are; made by `#[derive(Input)]`.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
+    /// Its name in Rust, by which templates go.
+    pub(super) field: &'static str,
+    /// Its name in the JSON.
     name: &'static str,
-    personal: bool,
-    volatile: bool,
+    pub(super) personal: bool,
+    pub(super) volatile: bool,
     /// A function, so that types which hold each other do not ask for each other while compiling.
     inner: fn() -> &'static [Mark],
 }
 
 impl Mark {
-    /// The field that is called `name` in JSON.
+    /// The field that is called `name`.
     #[must_use]
     pub const fn field(name: &'static str) -> Self {
-        Self { name, personal: false, volatile: false, inner: || &[] }
+        Self { field: name, name, personal: false, volatile: false, inner: || &[] }
+    }
+
+    /// It has another name in the JSON.
+    #[must_use]
+    pub const fn written(mut self, name: &'static str) -> Self {
+        self.name = name;
+        self
     }
 
     /// Its value is not shown.

@@ -53,6 +53,8 @@ pub trait Operation: Send + Sync + Sized + 'static {
     const TEXTS: Texts;
     /// Whether the template may differ from that of another version.
     const NEW_IDENTITY: bool = false;
+    /// Whether a field that is marked `#[pii]` may stand in the key.
+    const PERSONAL_KEY: bool = false;
     /// What is compared with other operations while compiling.
     const DECLARED: Declared = Declared::of(Self::TEXTS, Self::NEW_IDENTITY);
     /// The operation without its types.

@@ -93,6 +93,13 @@ fn too_long(bytes: usize) -> Finding {
 }
 
 fn constant(template: &str) -> Finding {
+    // As templates of other languages write what varies.
+    let elsewhere = ["{", "%s", "%d"].iter().any(|mark| template.contains(mark));
+    let help = if elsewhere {
+        "write what varies in angle brackets, as the expression that it is: `invoice:<invoice.id>`"
+    } else {
+        "name what identifies the action, for instance `invoice:<invoice_id>`"
+    };
     Finding {
         code: Code::R006,
         span: Some(Span { start: 0, end: template.len() }),
@@ -103,6 +110,6 @@ fn constant(template: &str) -> Finding {
             "nothing in the key varies, so every record of this operation would share one key and only the \
                   first would ever run"
                 .to_owned(),
-        help: "name what identifies the action, for instance `invoice:<invoice_id>`".to_owned(),
+        help: help.to_owned(),
     }
 }

@@ -115,5 +115,5 @@ pub(super) const TOPIC: Topic = Topic {
     ],
     why: "is a credential, and keys are copied into logs, error reports and the records of the destination, where \
           anyone who reads them could use it",
-    help: "an opaque id from your own records, such as `<session_id>`, tells records apart as well",
+    help: "an id from your own records tells records apart, and the worker holds credentials as `State`",
 };

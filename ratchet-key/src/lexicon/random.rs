@@ -35,5 +35,5 @@ pub(super) const TOPIC: Topic = Topic {
     why: "is a random value, so every attempt that draws it anew would carry another key and nothing would be \
           deduplicated",
     help: "name an id that is stored before the first attempt; if this value is such an id, name it after its \
-           record (`<order_uuid>`) or allow R003 with that reason",
+           record (`<order_uuid>`) or write `allow(R003 = \"where it is stored\")`",
 };

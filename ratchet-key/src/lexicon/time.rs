@@ -53,6 +53,6 @@ pub(super) const TOPIC: Topic = Topic {
     ],
     why: "is a time, and a time taken anew on each attempt gives each attempt another key, so nothing would be \
           deduplicated",
-    help: "name what the action is about, such as an id or a business date; if the time is stored with the record \
-           before the first attempt, allow R002 with that reason",
+    help: "name what the action is about, such as an id or a business period; if the time is stored with the record \
+           before the first attempt, pass it as a number or a text, and write `allow(R002 = \"where it is stored\")`",
 };

@@ -55,7 +55,7 @@ impl Marks {
     }
 
     /// `Mark::field("email").personal()`; `None` where there is nothing to say.
-    pub(crate) fn emit(&self, name: &str, ty: &Type) -> Option<TokenStream> {
+    pub(crate) fn emit(&self, field: &str, written: &str, ty: &Type) -> Option<TokenStream> {
         let inner = holder_of_marks(ty).filter(|_| !self.matters());
         if !self.matters() && inner.is_none() {
             return None;
@@ -66,7 +66,8 @@ impl Marks {
             let span = generated(last_name(ty));
             quote_spanned!(span=> .inner(|| __r::Inner::<#ty>::MARKS))
         });
-        Some(quote!(__r::Mark::field(#name) #personal #volatile #inner))
+        let written = (written != field).then(|| quote!(.written(#written)));
+        Some(quote!(__r::Mark::field(#field) #written #personal #volatile #inner))
     }
 }
 

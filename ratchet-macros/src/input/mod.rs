@@ -27,6 +27,10 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
 fn derive(item: &DeriveInput) -> TokenStream {
     let mut errors = Errors::default();
     let options = Options::read(&item.attrs, Place::Struct, &mut errors);
+    for attr in item.attrs.iter().filter(|attr| MARKS.iter().any(|mark| attr.path().is_ident(mark))) {
+        let message = "R015: this marks a field, and says nothing about a struct";
+        errors.on(attr, with_help(message, "put it on each field that it is said of"));
+    }
     let private = private(options.krate.as_ref());
     let mut found = Found::default();
     match fields(item) {
@@ -89,8 +93,12 @@ impl Found {
                 with_help(message, "mark the fields inside, and derive `Input` for their struct"),
             );
         }
+        if let Some(key) = marks.key.filter(|_| serde.skipped) {
+            let message = "R015: a field that serde skips is not stored, so a handler finds another value in it than the key";
+            errors.at(key, with_help(message, "let serde write it, or remove `#[key]`"));
+        }
         if !serde.flatten && !serde.skipped {
-            self.marks.extend(marks.emit(&serde.of_field(&name, all), ty));
+            self.marks.extend(marks.emit(&name, &serde.of_field(&name, all), ty));
         }
     }
 

@@ -83,6 +83,12 @@ impl Allowances {
         Some(())
     }
 
+    /// Whether a finding is allowed that was not found so far; from now on the permission counts as used.
+    pub(crate) fn take_unused(&mut self, code: Code) -> bool {
+        let unused = self.0.iter_mut().find(|allowance| allowance.code == code && !allowance.used);
+        unused.map(|allowance| allowance.used = true).is_some()
+    }
+
     /// Permissions that nothing needs would hide what comes later.
     pub(crate) fn report_unused(&self, errors: &mut Errors) {
         for allowance in self.0.iter().filter(|allowance| !allowance.used) {

@@ -127,7 +127,7 @@ pub(super) fn is_struct(ty: &Type, errors: &mut Errors) -> bool {
     let plain = is_plain(ty);
     if plain {
         let message = "the one input of an operation is a struct, whose fields the key names";
-        let help = "put it into a struct with #[derive(Serialize, Deserialize, Input)], or add a second plain parameter";
+        let help = "take a struct that has it as a field, with #[derive(Serialize, Deserialize, Input)]";
         errors.on(ty, with_help(message, help));
     }
     !plain

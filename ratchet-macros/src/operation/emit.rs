@@ -28,8 +28,8 @@ pub(super) struct Body {
     pub(super) name: LitStr,
     pub(super) version: LitStr,
     pub(super) template: LitStr,
-    /// That the template may differ from that of another version.
-    pub(super) new_identity: Option<TokenStream>,
+    /// What is otherwise than usual.
+    pub(super) constants: TokenStream,
     /// Everything that the attribute says, checked.
     pub(super) spec: TokenStream,
     pub(super) key: TokenStream,
@@ -48,11 +48,7 @@ pub(super) fn operation(args: &Complete<'_>, handler: &Handler, key: &Key) -> To
         name: args.name.clone(),
         version: args.version.clone(),
         template: args.key.clone(),
-        new_identity: args.settings.has_new_identity().then(|| {
-            quote!(
-                const NEW_IDENTITY: __r::bool = true;
-            )
-        }),
+        constants: constants(args, key),
         spec: args.settings.checked(quote!(#of #settings #states)),
         key: parts.render(key),
         call: call(handler),
@@ -142,7 +138,7 @@ impl<'a> Parts<'a> {
 
     fn operation(&self, body: &Body) -> TokenStream {
         let ident = &self.handler.ident;
-        let Body { call, new_identity, .. } = body;
+        let Body { call, constants, .. } = body;
         let (input, codec) = self.input_and_codec();
         let unknown = || quote!(__r::Result<(), __r::Failure>);
         let output = self.handler.output.as_ref().map_or_else(unknown, ToTokens::to_token_stream);
@@ -158,7 +154,7 @@ impl<'a> Parts<'a> {
                 type Return = #output;
                 type Codec = #codec;
                 const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
-                #new_identity
+                #constants
                 fn spec() -> &'static __r::Spec {
                     &__SPEC
                 }
@@ -211,8 +207,11 @@ impl<'a> Parts<'a> {
         }
         let ident = &self.handler.ident;
         let types = &self.types;
-        let marks: Vec<TokenStream> =
-            self.handler.inputs().filter_map(|input| input.marks.emit(&input.name()?, &input.ty)).collect();
+        let mark = |input: &Input| {
+            let name = input.name()?;
+            input.marks.emit(&name, &name, &input.ty)
+        };
+        let marks: Vec<TokenStream> = self.handler.inputs().filter_map(mark).collect();
         let marks = marks_constant(&marks);
         let fields = self.handler.inputs().map(|input| {
             let (ty, name) = (&input.ty, input.name().unwrap_or_default());
@@ -264,6 +263,20 @@ impl<'a> Parts<'a> {
         let of = Ident::new(of, span);
         quote_spanned!(span=> __r::Spec::#of::<#ident>(&[#(#parts.distinguishes()),*]))
     }
+}
+
+fn constants(args: &Complete<'_>, key: &Key) -> TokenStream {
+    let new_identity = args.settings.has_new_identity().then(|| {
+        quote!(
+            const NEW_IDENTITY: __r::bool = true;
+        )
+    });
+    let personal_key = key.personal.then(|| {
+        quote!(
+            const PERSONAL_KEY: __r::bool = true;
+        )
+    });
+    quote!(#new_identity #personal_key)
 }
 
 fn has_lifetime(ty: &Type) -> bool {

@@ -140,7 +140,7 @@ impl Handler {
             0 => {
                 let message =
                     "an operation needs an input: without one there is nothing that a key could name";
-                let help = "add a parameter: a struct with #[derive(Input)], or two and more plain values";
+                let help = "add a parameter: a struct with #[derive(Input)], or two or more plain values";
                 errors.at(sig.ident.span(), with_help(message, help));
                 false
             }

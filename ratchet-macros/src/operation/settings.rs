@@ -22,8 +22,10 @@ pub(super) struct Settings {
     new_identity: Option<LitStr>,
     /// Where a tradeoff is declared.
     on_unknown: Option<Span>,
-    /// Where it is said for how long attempts go on.
+    /// Where it is said how often is tried.
     retried: Option<Span>,
+    /// Where it is said how long an attempt may run.
+    timed: Option<Span>,
     /// Where it is said for how long records are kept or replayed.
     kept: Option<Span>,
 }
@@ -65,6 +67,8 @@ impl Settings {
                 self.retried = Some(expr.span());
             }
             "on_unknown" => {
+                // Said, if not understood: what is wrong with it is the only error.
+                self.on_unknown = Some(expr.span());
                 let word = value::one_of(name, expr, &["park", "may_duplicate", "may_lose"])?;
                 let variant = match word.as_str() {
                     "may_duplicate" => quote!(MayDuplicate),
@@ -72,12 +76,11 @@ impl Settings {
                     _ => quote!(Park),
                 };
                 self.policy.push(quote!(on_unknown: __r::OnUnknown::#variant));
-                self.on_unknown = Some(expr.span());
             }
             "timeout" => {
                 let timeout = value::duration(name, expr)?;
                 self.policy.push(quote!(timeout: #timeout));
-                self.retried.get_or_insert(expr.span());
+                self.timed = Some(expr.span());
             }
             "retention" => {
                 let retention = value::duration(name, expr)?;
@@ -118,7 +121,7 @@ impl Settings {
                 check(contract.span(), "checked_tradeoff");
             }
         }
-        if let Some(place) = self.kept.or(self.retried) {
+        if let Some(place) = self.kept.or(self.retried).or(self.timed) {
             check(place, "checked_retention");
         }
         spec

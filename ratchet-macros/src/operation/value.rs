@@ -114,8 +114,9 @@ pub(super) fn duration(name: &str, expr: &Expr) -> Result<TokenStream, Error> {
         }
         Expr::Lit(literal) => {
             let message = format!("R015: `{name}` is a duration, and a number alone has no unit");
-            let help =
-                format!("write a number and a unit, such as `{name} = \"{}s\"`", literal.to_token_stream());
+            let written = literal.to_token_stream().to_string();
+            let unit = if written.ends_with(|char: char| char.is_ascii_digit()) { "s" } else { "" };
+            let help = format!("write a number and a unit, such as `{name} = \"{written}{unit}\"`");
             Err(Error::new(literal.span(), with_help(message, help)))
         }
         Expr::Unary(negative) => {
