@@ -114,7 +114,7 @@ impl<I> Codec<I> for Missing {
 /// If the input has no key, which is what such a test would find out.
 #[must_use]
 pub fn test_context<O: Operation>(key: Result<Key, KeyError>) -> Context {
-    match key.and_then(|key| Context::of_unit_test(O::spec(), key)) {
+    match key.and_then(|key| Context::of_unit_test((O::SPEC)(), key)) {
         Ok(context) => context,
         Err(error) => panic!("this input has no key: {error}"),
     }

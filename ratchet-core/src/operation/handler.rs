@@ -60,7 +60,7 @@ impl Handler {
     pub const fn of<O: Operation>() -> Self {
         Self {
             declared: O::DECLARED,
-            spec: O::spec,
+            spec: O::SPEC,
             marks: O::Codec::MARKS,
             run: |call, input| Box::pin(attempt::<O>(call, input)),
         }

@@ -55,13 +55,12 @@ pub trait Operation: Send + Sync + Sized + 'static {
     const NEW_IDENTITY: bool = false;
     /// Whether a field that is marked `#[pii]` may stand in the key.
     const PERSONAL_KEY: bool = false;
+    /// Everything that the attribute says. A function, so that what is wrong with it is said once, at the attribute.
+    const SPEC: fn() -> &'static Spec;
     /// What is compared with other operations while compiling.
     const DECLARED: Declared = Declared::of(Self::TEXTS, Self::NEW_IDENTITY);
     /// The operation without its types.
     const HANDLER: Handler = Handler::of::<Self>();
-
-    /// Everything that the attribute says. A function, so that what is wrong with it is said once, at the attribute.
-    fn spec() -> &'static Spec;
 
     /// Renders the key of an input.
     ///

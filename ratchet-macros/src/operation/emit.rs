@@ -155,9 +155,7 @@ impl<'a> Parts<'a> {
                 type Codec = #codec;
                 const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
                 #constants
-                fn spec() -> &'static __r::Spec {
-                    &__SPEC
-                }
+                const SPEC: fn() -> &'static __r::Spec = || &__SPEC;
                 fn render(#value: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
                     Self::key(#(#fields),*)
                 }
@@ -230,7 +228,13 @@ impl<'a> Parts<'a> {
     /// The body of `key`.
     fn render(&self, key: &Key) -> TokenStream {
         let single = self.handler.single_input().is_some();
-        let steps = key.pieces.iter().map(|piece| match piece {
+        let mut pieces = key.pieces.iter().peekable();
+        let first = pieces.next_if(|piece| matches!(piece, Piece::Literal(_)));
+        let start = match first {
+            Some(Piece::Literal(text)) => quote!(__r::Render::of(#text)),
+            _ => quote!(__r::Render::new()),
+        };
+        let steps = pieces.map(|piece| match piece {
             Piece::Literal(text) => quote!(.literal(#text)),
             Piece::Part { input, .. } => {
                 let part = self.part(piece);
@@ -238,7 +242,7 @@ impl<'a> Parts<'a> {
                 quote!(.part(#part, #value))
             }
         });
-        quote!(__r::Render::new() #(#steps)* .finish())
+        quote!(#start #(#steps)* .finish())
     }
 
     /// A placeholder, as a value that knows its type.

@@ -55,7 +55,7 @@ pub(super) fn operation(args: &Args, stub: &Stub) -> TokenStream {
                 type Return = #output;
                 type Codec = __r::Missing;
                 const TEXTS: __r::Texts = ["", "", ""];
-                fn spec() -> &'static __r::Spec { __r::missing() }
+                const SPEC: fn() -> &'static __r::Spec = __r::missing;
                 fn render(_: &()) -> __r::Result<__r::Key, __r::KeyError> { __r::missing() }
                 fn call(_: __r::Call, _: ()) -> impl __r::Running<Self> {
                     async { __r::missing() }

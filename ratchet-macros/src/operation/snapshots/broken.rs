@@ -31,9 +31,7 @@ const _: () = {
         type Return = Result<Receipt, Failure>;
         type Codec = __r::Derived;
         const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
-        fn spec() -> &'static __r::Spec {
-            &__SPEC
-        }
+        const SPEC: fn() -> &'static __r::Spec = || &__SPEC;
         fn render(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(input)
         }

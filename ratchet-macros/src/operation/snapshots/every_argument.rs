@@ -46,8 +46,7 @@ const _: () = {
         pub(crate) fn key(
             input: &CollectInvoice,
         ) -> __r::Result<__r::Key, __r::KeyError> {
-            __r::Render::new()
-                .literal("invoice:")
+            __r::Render::of("invoice:")
                 .part(__r::part(|it: &CollectInvoice| &it.customer.id), input)
                 .literal("/")
                 .part(__r::part(|it: &CollectInvoice| &it.invoice_id), input)
@@ -64,9 +63,7 @@ const _: () = {
         type Codec = __r::Derived;
         const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
         const NEW_IDENTITY: __r::bool = true;
-        fn spec() -> &'static __r::Spec {
-            &__SPEC
-        }
+        const SPEC: fn() -> &'static __r::Spec = || &__SPEC;
         fn render(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(input)
         }
