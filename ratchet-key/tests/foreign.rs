@@ -34,6 +34,8 @@ fn clocks_of_every_language() {
             "Date.now().toString(36)",
             "new Date().toISOString().split(\"T\")[0]",
             "new Date().getTime()",
+            "+new Date",
+            "Number(new Date)",
             "Math.floor(Date.now() / 60000)",
             "performance.now()",
             "process.hrtime.bigint()",
