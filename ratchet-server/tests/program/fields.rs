@@ -10,8 +10,7 @@ fn json_has_one_object_for_each_field() {
         &["lint", "fields", "--format", "json"],
         "customer.email\tvarchar(255)\norder.id\tbigint\nshop.public.users.password\n\nemail\n",
     );
-    let pii = "pass the id of the record and read the rest in the handler; where the input needs it, `#[pii]` on the \
-               field acknowledges and redacts it";
+    let pii = "mark it `#[pii]`, and it is shown as `[redacted]`; or pass the id of the record that holds it";
     let email = |line: u8, input: &str, path: &str| {
         format!(
             r#"{{"line":{line},"input":"{input}","findings":[{{"code":"R013","placeholder":null,"word":"email","category":"direct_pii","message":"`email` in the field `{path}` is personal data, {INPUTS}","help":"{pii}"}}]}}"#
