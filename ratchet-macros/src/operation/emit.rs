@@ -10,7 +10,7 @@ use syn::{Lifetime, LitStr, Type};
 use super::args::Complete;
 use super::guard;
 use super::handler::{Handler, Input, Parameter};
-use crate::input::marks_constant;
+use crate::input::{Place, marks_constant};
 use crate::key::{Distinction, Key, Piece};
 use crate::names::{generated, last_name, local, private};
 
@@ -211,8 +211,10 @@ impl<'a> Parts<'a> {
         }
         let ident = &self.handler.ident;
         let types = &self.types;
-        let marks: Vec<TokenStream> =
-            self.handler.inputs().filter_map(|input| input.marks.emit(&input.name()?, &input.ty)).collect();
+        let marks = self.handler.inputs().flat_map(|input| {
+            input.marks.emit(&Place { name: input.name(), is_rewritten: false }, &input.ty)
+        });
+        let marks: Vec<TokenStream> = marks.collect();
         let marks = marks_constant(&marks);
         let fields = self.handler.inputs().map(|input| {
             let (ty, name) = (&input.ty, input.name().unwrap_or_default());
