@@ -80,7 +80,7 @@ impl Mark {
 /// Generated code names `Inner::<T>::MARKS` with [`Unmarked`] in scope: for an input, the constant of the type is found
 /// first, and for everything else that of the trait.
 #[derive(Debug)]
-pub struct Inner<T>(PhantomData<T>);
+pub struct Inner<T: ?Sized>(PhantomData<T>);
 
 impl<T: Input> Inner<T> {
     /// Those of the input.
@@ -93,7 +93,7 @@ pub trait Unmarked {
     const MARKS: &'static [Mark] = &[];
 }
 
-impl<T> Unmarked for Inner<T> {}
+impl<T: ?Sized> Unmarked for Inner<T> {}
 
 /// Hides what is personal.
 pub(crate) fn redact(value: &mut Value, marks: &'static [Mark]) {

@@ -109,6 +109,7 @@ fn find_held<'a>(ty: &'a Type, is_scattered: bool, held: &mut Vec<Held<'a>>) {
         Type::Group(group) => return find_held(&group.elem, is_scattered, held),
         Type::Paren(paren) => return find_held(&paren.elem, is_scattered, held),
         Type::Array(array) => return find_held(&array.elem, is_scattered, held),
+        Type::Slice(slice) => return find_held(&slice.elem, is_scattered, held),
         Type::Tuple(tuple) => return tuple.elems.iter().for_each(|ty| find_held(ty, true, held)),
         Type::Path(path) => path,
         _ => return,
@@ -132,9 +133,10 @@ fn find_held<'a>(ty: &'a Type, is_scattered: bool, held: &mut Vec<Held<'a>>) {
 const HOLDERS: [&str; 7] = ["Option", "Vec", "VecDeque", "Box", "Arc", "BTreeSet", "HashSet"];
 
 /// Types that everyone knows to have no marks: nothing is asked of them, which keeps the common input quick to compile.
-const PLAIN: [&str; 30] = [
+const PLAIN: [&str; 31] = [
     "bool",
     "char",
+    "str",
     "u8",
     "u16",
     "u32",
