@@ -28,6 +28,11 @@ struct Recipient {
 #[derive(Serialize, Deserialize)]
 struct Pair<T>(T, T);
 
+const MOST: usize = 3;
+
+#[derive(Serialize, Deserialize)]
+struct AtMost<T, const N: usize>(Vec<T>);
+
 mod as_text {
     use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
     use serde::ser::{Error as _, Serialize, Serializer};
@@ -57,6 +62,7 @@ struct Visit {
     rooms: BTreeMap<String, u64>,
     guests: (u64, Option<Customer>),
     pair: Pair<Customer>,
+    few: AtMost<Customer, MOST>,
     #[serde(with = "as_text")]
     raw: Customer,
     to: Recipient,
@@ -84,6 +90,7 @@ fn visit() -> Visit {
         rooms: [("a".to_owned(), 1)].into(),
         guests: (1, Some(customer())),
         pair: Pair(customer(), customer()),
+        few: AtMost(vec![customer()]),
         raw: customer(),
         to: Recipient { email: "ada@example.com".to_owned() },
     }
@@ -104,6 +111,7 @@ fn shown() -> Value {
         "rooms": {"a": 1},
         "guests": "[redacted]",
         "pair": "[redacted]",
+        "few": "[redacted]",
         "raw": "[redacted]",
         "to": "[redacted]",
     })

@@ -118,15 +118,24 @@ fn find_held<'a>(ty: &'a Type, is_scattered: bool, held: &mut Vec<Held<'a>>) {
     match &last.arguments {
         PathArguments::None if PLAIN.iter().any(|plain| last.ident == plain) => {}
         PathArguments::AngleBracketed(arguments) => {
-            let is_scattered = is_scattered || !HOLDERS.iter().any(|holder| last.ident == holder);
+            let is_list = HOLDERS.iter().any(|holder| last.ident == holder);
             for argument in &arguments.args {
-                if let GenericArgument::Type(ty) = argument {
-                    find_held(ty, is_scattered, held);
+                if let GenericArgument::Type(ty) = argument
+                    && (is_list || !may_be_constant(ty))
+                {
+                    find_held(ty, is_scattered || !is_list, held);
                 }
             }
         }
         _ => held.push(Held { ty, is_scattered }),
     }
+}
+
+/// Whether it is written like a constant, as `MAX` in `ArrayVec<u8, MAX>`: among generic arguments only the compiler knows.
+fn may_be_constant(ty: &Type) -> bool {
+    let Type::Path(path) = ty else { return false };
+    let last = path.path.segments.last();
+    last.is_some_and(|last| !last.ident.to_string().contains(char::is_lowercase))
 }
 
 /// Types whose JSON is that of what they hold, or a list of it.
