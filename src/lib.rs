@@ -51,6 +51,9 @@
 //! Execution is at least once. There is one effect where the destination deduplicates, inside the time for which it
 //! remembers; where nobody can know what happened, the record says so instead of guessing.
 
+// As the examples of those who deny all warnings: none is of the attribute's making.
+#![doc(test(attr(deny(non_local_definitions))))]
+
 mod open;
 
 #[cfg(feature = "http")]

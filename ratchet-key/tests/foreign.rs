@@ -34,6 +34,8 @@ fn clocks_of_every_language() {
             "Date.now().toString(36)",
             "new Date().toISOString().split(\"T\")[0]",
             "new Date().getTime()",
+            "+new Date",
+            "Number(new Date)",
             "Math.floor(Date.now() / 60000)",
             "performance.now()",
             "process.hrtime.bigint()",
@@ -225,6 +227,7 @@ fn personal_data_and_credentials_in_every_form() {
         Code::R004,
         &[
             "user.getEmail()",
+            "\"order-$email\"",
             "get_email()",
             "user.email.trim().toLowerCase()",
             "strtolower(trim($user->email))",
@@ -283,6 +286,8 @@ fn what_only_decides_is_not_in_the_key() {
 fn sound_keys_stay_silent() {
     silent(&[
         "<idempotency_key>",
+        "<\"order-$id-$line\">",
+        "<\"%s-%d\" |> sprintf(order.id, line)>",
         "<r.Header.Get(\"Idempotency-Key\")>",
         "<strings.TrimSpace(r.Header.Get(\"Idempotency-Key\"))>",
         "<request.getHeader(\"X-Request-Id\")>",

@@ -5,6 +5,7 @@
 mod ends;
 mod faults;
 mod faulty;
+mod nested_marks;
 mod outcomes;
 mod privacy;
 mod serving;

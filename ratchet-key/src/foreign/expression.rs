@@ -71,6 +71,11 @@ impl<'a> Reader<'a> {
                 Token::Name("else") => mark_conditions(&mut chains, condition.take().unwrap_or(usize::MAX)),
                 // The name of a type follows, which is no value.
                 Token::Name("as" | "instanceof") => self.at += 1,
+                Token::Name("new") if self.is_keyword("new") => {
+                    self.at += 1;
+                    chains.extend(self.made());
+                    continue;
+                }
                 Token::Name(word) if self.is_keyword(word) => {}
                 Token::Name(_) | Token::Text(_) | Token::Number | Token::Open(_) => {
                     chains.push(self.chain());
@@ -124,6 +129,16 @@ impl<'a> Reader<'a> {
             expects_member = false;
         }
         chain
+    }
+
+    /// What follows `new`; without brackets it is called all the same, as in `+new Date`.
+    fn made(&mut self) -> Option<Chain<'a>> {
+        let begins = matches!(self.peek(0), Some(Token::Name(_)));
+        let mut chain = begins.then(|| self.chain())?;
+        if chain.parts.iter().all(|part| matches!(part, Part::Name(_))) {
+            chain.parts.push(Part::Call(Vec::new()));
+        }
+        Some(chain)
     }
 
     fn nested(&mut self) -> Vec<Chain<'a>> {

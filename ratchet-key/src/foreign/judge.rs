@@ -109,18 +109,29 @@ impl Judge {
         }
     }
 
-    /// Judges what is written into a text in braces: `${user.email}`, `#{attempt}`, `{now}`.
+    /// Judges what is written into a text: `${user.email}`, `#{attempt}`, `{now}`, `$now`.
     fn text(&mut self, text: &str) {
         if self.nested_texts == MAX_NESTED_TEXTS {
             return;
         }
         self.nested_texts += 1;
-        for opened in text.split('{').skip(1) {
-            let inner = opened.split('}').next().unwrap_or_default();
+        for inner in written_in(text) {
             self.chains(&expression::read(inner));
         }
         self.nested_texts -= 1;
     }
+}
+
+/// The expressions in a text: those in braces, and the names after a `$`, as Kotlin and PHP have them.
+fn written_in(text: &str) -> impl Iterator<Item = &str> {
+    let in_braces = text.split('{').skip(1).map(|opened| opened.split('}').next().unwrap_or_default());
+    in_braces.chain(text.split('$').skip(1).filter_map(name_at_start))
+}
+
+fn name_at_start(text: &str) -> Option<&str> {
+    let belongs = |char: char| char.is_alphanumeric() || char == '_';
+    let length = text.find(|char| !belongs(char)).unwrap_or(text.len());
+    text.get(..length).filter(|name| name.starts_with(|first: char| first.is_alphabetic() || first == '_'))
 }
 
 /// Whether the callee gives the value at the end of `path` in another form.
@@ -145,7 +156,7 @@ pub(super) fn varies(chain: &Chain<'_>) -> bool {
         _ => false,
     };
     let is_literal = match chain.parts.as_slice() {
-        [Part::Text(text), rest @ ..] => !text.contains('{') && rest.iter().all(is_conversion),
+        [Part::Text(text), rest @ ..] => written_in(text).next().is_none() && rest.iter().all(is_conversion),
         [Part::Number | Part::Group(_), ..] => true,
         [Part::Name(name)] => holds(CONSTANTS, name),
         // A digest or a text form of what does not vary, or an id that is written out.

@@ -23,7 +23,7 @@ pub(super) const CLOCK_MEMBERS: List = "\
     time.current, date.current, datetime.current, time.time, time.clock, time.ctime, time.since, \
     environment.tick_count, environment.tick_count64, stopwatch.get_timestamp, os.time, os.clock, os.date, \
     erlang.timestamp, hrtime.bigint, sys.time, system.os_time, os.timestamp, datetime.local, datetime.utc, \
-    moment.utc, dayjs.utc";
+    moment.utc, dayjs.utc, process.clock_gettime";
 
 /// Objects that are clocks: whatever is asked of them is a time.
 pub(super) const CLOCKS: List = "\
@@ -63,7 +63,7 @@ pub(super) const DRAWN_IDS: List = "\
 /// Objects that draw ids.
 pub(super) const ID_LIBRARIES: List = "\
     crypto, str, util, utils, helper, helpers, id_generator, idgen, id_gen, generator, id_factory, \
-    uuid_generator, guid_generator, id_provider, new_id, sequential_guid, id_worker, sonyflake, uuids, \
+    uuidv4, uuidv6, uuidv7, uuid_generator, guid_generator, id_provider, new_id, sequential_guid, id_worker, sonyflake, uuids, \
     idutil, id_util, ulids, uuid_creator, ulid_creator, tsid_creator, friendly_id";
 
 /// What an id library calls the drawing of one, after the name of the library.

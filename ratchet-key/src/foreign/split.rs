@@ -61,7 +61,7 @@ fn matching_close(body: &str) -> Option<usize> {
             '<' if brackets.last().is_none_or(|open| *open == '<') && !previous.is_whitespace() => {
                 brackets.push('<');
             }
-            '>' if matches!(previous, '-' | '=') => {}
+            '>' if matches!(previous, '-' | '=' | '|') => {}
             '>' => match brackets.last() {
                 Some('<') => {
                     brackets.pop();
@@ -116,6 +116,7 @@ mod tests {
             ("<f(a>b)>:<c>", vec!["f(a>b)", "c"]),
             ("<h['>']>:<c>", vec!["h['>']", "c"]),
             ("<user's name>:<c>", vec!["user's name", "c"]),
+            ("<id |> to_string()>:<b>", vec!["id |> to_string()", "b"]),
             ("sha256(<a>|<b>)", vec!["a", "b"]),
         ] {
             assert_eq!(expressions(text), expected, "{text}");

@@ -51,5 +51,5 @@ impl Name {
 const ABOUT: List = "\
     is, has, had, can, should, must, was, will, allow, allows, enable, enables, disable, require, requires, \
     required, show, hide, send, use, uses, need, needs, skip, force, include, exclude, accepts, wants, \
-    publish, unique, validate, supports, exempt, ignore, notify, auto, num, max, min, maximum, minimum, \
+    publish, unique, validate, supports, exempt, ignore, notify, auto, by, sort, sorted, num, max, min, maximum, minimum, \
     total, count, avg, average";

@@ -87,7 +87,7 @@ pub(super) fn input_type(ty: &Type, errors: &mut Errors) -> Option<()> {
             errors.on(ty, with_help(message, format!("take `{owned}`")));
             None
         }
-        Type::ImplTrait(_) => {
+        _ if holds_impl(ty.to_token_stream()) => {
             let message = "an operation cannot be generic: one name on record stands for one type of input";
             errors.on(ty, with_help(message, "name a type"));
             None
@@ -133,6 +133,15 @@ pub(super) fn is_struct(ty: &Type, errors: &mut Errors) -> bool {
     !plain
 }
 
+/// Whether `impl Trait` stands in a type, however deep.
+fn holds_impl(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == "impl",
+        TokenTree::Group(group) => holds_impl(group.stream()),
+        _ => false,
+    })
+}
+
 /// The first lifetime in a type that is not `'static`.
 fn lifetime(tokens: TokenStream) -> Option<Span> {
     let mut after_quote = false;
@@ -161,7 +170,7 @@ pub(super) fn output(sig: &Signature, errors: &mut Errors) -> Option<Type> {
         }
         ReturnType::Type(_, ty) => {
             let ty = ty.as_ref();
-            if matches!(ty, Type::ImplTrait(_)) {
+            if holds_impl(ty.to_token_stream()) {
                 let message = "an operation returns a type with a name: its value is stored";
                 errors.on(ty, with_help(message, "write `Result<T, ratchet::Failure>`"));
                 return None;

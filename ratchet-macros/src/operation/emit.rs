@@ -10,7 +10,7 @@ use syn::{Lifetime, LitStr, Type};
 use super::args::Complete;
 use super::guard;
 use super::handler::{Handler, Input, Parameter};
-use crate::input::marks_constant;
+use crate::input::{Place, marks_constant};
 use crate::key::{Distinction, Key, Piece};
 use crate::names::{generated, last_name, local, private};
 
@@ -206,10 +206,11 @@ impl<'a> Parts<'a> {
         let ident = &self.handler.ident;
         let types = &self.types;
         let mark = |input: &Input| {
-            let name = input.name()?;
-            input.marks.emit(&name, &name, &input.ty)
+            let name = input.name().unwrap_or_default();
+            let place = Place { name: Some(name.clone()), is_rewritten: false };
+            input.marks.emit(&name, &place, &input.ty)
         };
-        let marks: Vec<TokenStream> = self.handler.inputs().filter_map(mark).collect();
+        let marks: Vec<TokenStream> = self.handler.inputs().flat_map(mark).collect();
         let marks = marks_constant(&marks);
         let fields = self.handler.inputs().map(|input| {
             let (ty, name) = (&input.ty, input.name().unwrap_or_default());

@@ -38,11 +38,12 @@ fn parameters(group: &Group) -> Option<Group> {
     Some(stripped)
 }
 
+/// A conditional attribute may hold a mark. It is refused, so nothing else depends on it.
 fn is_mark(token: &TokenTree) -> bool {
     let TokenTree::Group(group) = token else { return false };
-    let first = group.stream().into_iter().next();
-    group.delimiter() == Delimiter::Bracket
-        && matches!(first, Some(TokenTree::Ident(ident)) if MARKS.iter().any(|mark| ident == mark))
+    let Some(TokenTree::Ident(first)) = group.stream().into_iter().next() else { return false };
+    let is_known = first == "cfg_attr" || MARKS.iter().any(|mark| first == mark);
+    group.delimiter() == Delimiter::Bracket && is_known
 }
 
 #[cfg(test)]
@@ -51,7 +52,7 @@ mod tests {
 
     #[test]
     fn marks_of_parameters_go_and_everything_else_stays() {
-        let written = "#[key] pub(in a) fn f(#[pii] #[cfg(x)] a: u8, #[volatile] (b, c): (#[pii] u8, u8)) { g(#[pii] 1) }";
+        let written = "#[key] pub(in a) fn f(#[pii] #[cfg(x)] #[cfg_attr(x, pii)] a: u8, #[volatile] (b, c): (#[pii] u8, u8)) { g(#[pii] 1) }";
         let kept = "#[key] pub(in a) fn f(#[cfg(x)] a: u8, (b, c): (#[pii] u8, u8)) { g(#[pii] 1) }";
         let item: TokenStream = written.parse().unwrap();
         let expected: TokenStream = kept.parse().unwrap();

@@ -62,10 +62,14 @@ pub(in crate::lexicon) const TOPIC: Topic = topic(
             scope: Scope::Anywhere,
             phrases: "\
                 first name, firstname, last name, lastname, given name, givenname, family name, \
-                familyname, nick name, middle name, middlename, maiden name, full name, fullname, \
+                familyname, nick name, middle name, middlename, maiden name, \
                 surname, surnames, forename, patronymic, name first, name last, name middle, \
                 given names, family name prefix, family name suffix, nicename, alternatename, \
-                firstnamephonetic, lastnamephonetic, full names, first names, last names",
+                firstnamephonetic, lastnamephonetic, first names, last names",
+        },
+        Rule {
+            scope: Scope::Unless("repo, repository, project, package, module, class, type, workflow"),
+            phrases: "full name, full names, fullname",
         },
         // The same in other languages.
         Rule {

@@ -211,6 +211,8 @@ fn what_is_unclear_is_passed_over() {
         "let make = || Uuid::new_v4(); SEND(make)",
         "let answer = http.post(url).header(\"X-Trace\", Uuid::new_v4()).send().await?; SEND(answer.id)",
         "let row = rows.touch(Utc::now()); SEND(row.id)",
+        "let pair = (input.id, Uuid::new_v4()); SEND(pair.0)",
+        "let log = Log { order: input.id, trace: Uuid::new_v4() }; SEND(log.order)",
         "let ctx = other(); SEND(ctx.attempt())",
         "let rng = StdRng::seed_from_u64(input.id); SEND(rng.random())",
         "SEND(fresh)",

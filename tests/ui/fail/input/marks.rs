@@ -33,6 +33,26 @@ struct Mistakes {
     customer: Customer,
 }
 
+#[derive(Serialize, Deserialize, Clone, Input)]
+#[serde(into = "(u64, String)", from = "(u64, String)")]
+struct Note {
+    id: u64,
+    #[pii]
+    text: String,
+}
+
+impl From<Note> for (u64, String) {
+    fn from(note: Note) -> Self {
+        (note.id, note.text)
+    }
+}
+
+impl From<(u64, String)> for Note {
+    fn from((id, text): (u64, String)) -> Self {
+        Self { id, text }
+    }
+}
+
 #[derive(Serialize, Deserialize, Input)]
 #[pii]
 struct Whole {
