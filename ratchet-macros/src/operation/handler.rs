@@ -3,7 +3,10 @@
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
-use syn::{Attribute, Error, FnArg, GenericArgument, Pat, PathArguments, Signature, Type, Visibility};
+use syn::{
+    Attribute, Error, FnArg, GenericArgument, Pat, PatType, PathArguments, Receiver, Signature, Type,
+    Visibility,
+};
 
 use super::stub::Stub;
 use super::{body, check};
@@ -26,6 +29,8 @@ pub(crate) struct Handler {
     pub(crate) context: Option<Ident>,
     /// What follows on the signature.
     pub(super) body: Vec<body::Token>,
+    /// Whether parameters have attributes, some of which may be ours.
+    pub(super) attributed: bool,
 }
 
 /// One parameter, in the order of the signature.
@@ -50,11 +55,13 @@ impl Handler {
     ///
     /// What is left of it if it cannot be that of an operation; `None` if nothing can stand beside it.
     pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Result<Self, Option<Box<Stub>>> {
+        let body_matters = body::are_hinted_at(&item.to_string());
         let parse = |input: ParseStream<'_>| {
             let attrs = input.call(Attribute::parse_outer)?;
             let vis: Visibility = input.parse()?;
             let signature = signature(input)?;
-            let body = input.step(|cursor| Ok(body::read(*cursor)))?;
+            let read = if body_matters { body::read } else { body::skip };
+            let body = input.step(|cursor| Ok(read(*cursor)))?;
             Ok((attrs, vis, signature, body))
         };
         match parse.parse2(item) {
@@ -88,6 +95,11 @@ impl Handler {
             deprecated: attrs.into_iter().find(|attr| attr.path().is_ident("deprecated")),
             context: sig.inputs.iter().find_map(context),
             body,
+            attributed: sig.inputs.iter().any(|parameter| {
+                let (FnArg::Typed(PatType { attrs, .. }) | FnArg::Receiver(Receiver { attrs, .. })) =
+                    parameter;
+                !attrs.is_empty()
+            }),
         };
         let sound = whole && handler.check_count(sig, errors) && usable;
         if sound { Ok(handler) } else { Err(handler.left(sig)) }

@@ -28,8 +28,10 @@ pub(crate) use settings::reason;
 pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let mut args = Args::parse(args, &mut errors);
+    let mut attributed = true;
     let (beside, in_body) = match Handler::parse(item.clone(), &mut errors) {
         Ok(handler) => {
+            attributed = handler.attributed;
             // Before the key, which says what was allowed without a need. What is wrong in the body is nothing to fall
             // back for.
             let mut in_body = Errors::default();
@@ -44,7 +46,7 @@ pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
     };
     errors.extend(in_body);
     let report = errors.report();
-    let item = strip::without_marks(item);
+    let item = if attributed { strip::without_marks(item) } else { item.clone() };
     quote!(#item #beside #report)
 }
 
