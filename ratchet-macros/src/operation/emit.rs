@@ -231,9 +231,10 @@ impl<'a> Parts<'a> {
         let single = self.handler.single_input().is_some();
         let mut pieces = key.pieces.iter().peekable();
         let first = pieces.next_if(|piece| matches!(piece, Piece::Literal(_)));
-        let start = match first {
-            Some(Piece::Literal(text)) => quote!(__r::Render::of(#text)),
-            _ => quote!(__r::Render::new()),
+        let start = if let Some(Piece::Literal(text)) = first {
+            quote!(__r::Render::of(#text))
+        } else {
+            quote!(__r::Render::new())
         };
         let steps = pieces.map(|piece| match piece {
             Piece::Literal(text) => quote!(.literal(#text)),
