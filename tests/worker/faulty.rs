@@ -27,6 +27,8 @@ pub(crate) enum Call {
     Claim,
     Start,
     Renew,
+    BeginStep,
+    FinishStep,
 }
 
 #[derive(Debug)]
@@ -64,6 +66,8 @@ fn call_of(orders: &[Order]) -> Option<Call> {
     match orders.first()?.command {
         Command::Start { .. } => Some(Call::Start),
         Command::Renew { .. } => Some(Call::Renew),
+        Command::BeginStep { .. } => Some(Call::BeginStep),
+        Command::FinishStep { .. } => Some(Call::FinishStep),
         _ => None,
     }
 }

@@ -8,4 +8,5 @@ mod faulty;
 mod outcomes;
 mod privacy;
 mod serving;
+mod steps;
 mod support;
