@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ratchet::{
-    Cause, CauseKind, Context, Contract, Enqueued, Failure, OnceErrorKind, Outcome, RecordId, RecordState,
-    Registry, RetryPolicy, State, Stored, Token, decide,
+    Cause, CauseKind, Context, Contract, Enqueued, Failure, OnceError, OnceErrorKind, Outcome, RecordId,
+    RecordState, Registry, RetryPolicy, State, Stored, Token, decide,
 };
 use sqlx::SqlitePool;
 use tokio::sync::{mpsc, oneshot};
@@ -128,16 +128,16 @@ async fn linger(ctx: Context, State(shop): State<Lingering>, _input: Order) -> R
         ctx.cancellation().await;
         Ok(())
     });
-    let error = lingering.await.unwrap_err();
-    shop.refused.send(error.kind()).unwrap();
-    Err(error.into())
+    let ended = lingering.await;
+    shop.refused.send(ended.as_ref().err().map(OnceError::kind)).unwrap();
+    Ok(ended?)
 }
 
 #[derive(Debug, Clone)]
 struct Lingering {
     pool: SqlitePool,
     inserted: mpsc::UnboundedSender<Token>,
-    refused: mpsc::UnboundedSender<OnceErrorKind>,
+    refused: mpsc::UnboundedSender<Option<OnceErrorKind>>,
 }
 
 #[tokio::test]
@@ -160,7 +160,8 @@ async fn an_attempt_that_lost_its_lease_meanwhile_does_not_commit() {
     let outcome = Outcome::Rejected { cause, after_lookup: false };
     let order = ratchet::ledger::Order { id, command: decide::Command::Settle { token, outcome } };
     ledger.ratchet.ledger().apply(vec![order]).await.unwrap();
-    assert_eq!(told.recv().await, Some(OnceErrorKind::LeaseLost));
+    let refused = tokio::time::timeout(Duration::from_secs(30), told.recv()).await.unwrap();
+    assert_eq!(refused, Some(Some(OnceErrorKind::LeaseLost)));
     assert_eq!(count(&pool, "SELECT count(*) FROM orders").await, 0);
     end.send(()).unwrap();
     working.await.unwrap().unwrap();

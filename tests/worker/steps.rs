@@ -328,16 +328,18 @@ async fn a_step_whose_entry_could_not_be_written_was_not_entered() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_step_is_written_again_where_the_answer_was_lost() {
-    let (ratchet, ledger) = FaultyLedger::ratchet();
-    let script = Script::default();
-    ledger.set(Some((Call::FinishStep, Fault::LoseAnswer)));
-    let worker = start(&ratchet, ratchet::registry![dies_between], script.clone());
-    let id = id_of(dies_between::enqueue(&ratchet, Order { id: 7 }).await.unwrap());
-    let record = settled(&ratchet, &id).await;
-    worker.stop().await;
-    assert_eq!((record.state, result(&record)), (RecordState::Succeeded, "ch_1".to_owned()));
-    assert_eq!(script.received(), ["order:7:between!charge"]);
+async fn the_end_of_a_step_is_written_again_where_it_could_not_be_or_the_answer_was_lost() {
+    for fault in [Fault::FailOnce, Fault::LoseAnswer] {
+        let (ratchet, ledger) = FaultyLedger::ratchet();
+        let script = Script::default();
+        ledger.set(Some((Call::FinishStep, fault)));
+        let worker = start(&ratchet, ratchet::registry![dies_between], script.clone());
+        let id = id_of(dies_between::enqueue(&ratchet, Order { id: 7 }).await.unwrap());
+        let record = settled(&ratchet, &id).await;
+        worker.stop().await;
+        assert_eq!((record.state, result(&record)), (RecordState::Succeeded, "ch_1".to_owned()), "{fault:?}");
+        assert_eq!(script.received(), ["order:7:between!charge"]);
+    }
 }
 
 #[tokio::test]

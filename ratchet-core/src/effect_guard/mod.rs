@@ -5,7 +5,6 @@
 
 mod error;
 
-use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
@@ -70,7 +69,7 @@ pub fn is_current(asked_by: Token, state: State, token: Token) -> bool {
 #[derive(Debug)]
 pub struct EffectGuard<'a> {
     ctx: &'a Context,
-    step: Cow<'static, str>,
+    step: String,
 }
 
 impl<'a> EffectGuard<'a> {
@@ -100,9 +99,9 @@ impl<'a> EffectGuard<'a> {
         // No name holds the mark, so no two effects have one text.
         let step = match ctx.step_name() {
             Some(outer) => format!("{outer}!{name}"),
-            None => name.into(),
+            None => name.to_string(),
         };
-        let guard = Self { ctx, step: step.into() };
+        let guard = Self { ctx, step };
         guard.check_lease()?;
         Ok(guard)
     }
@@ -243,5 +242,43 @@ fn undone(outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Unknown { cause, retry_after } => Outcome::NotApplied { cause, retry_after },
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(token: u64, result: Option<&str>) -> Seen {
+        Seen { token: Token::new(token), result: result.map(Payload::from_stored) }
+    }
+
+    #[test]
+    fn a_row_answers_every_attempt_but_older_ones() {
+        let stored = Admission::Stored(Payload::from_stored("7"));
+        assert_eq!(admit(Token::new(1), seen(2, Some("7"))), Admission::Superseded);
+        assert_eq!(admit(Token::new(2), seen(2, Some("7"))), stored);
+        assert_eq!(admit(Token::new(3), seen(2, Some("7"))), stored);
+        assert_eq!(admit(Token::new(3), seen(2, None)), Admission::Unfinished);
+        assert_eq!(admit(Token::new(1), seen(2, None)), Admission::Superseded);
+    }
+
+    #[test]
+    fn a_record_is_executed_by_the_newest_attempt_until_it_is_settled() {
+        for state in State::ALL {
+            assert_eq!(is_current(Token::new(2), state, Token::new(2)), state == State::Running, "{state}");
+            assert!(!is_current(Token::new(1), state, Token::new(2)), "{state}");
+            assert!(!is_current(Token::new(3), state, Token::new(2)), "{state}");
+        }
+    }
+
+    #[test]
+    fn what_was_rolled_back_is_certain() {
+        let cause = || Cause::new(CauseKind::Error, "x");
+        let retry_after = Some(std::time::Duration::from_secs(1));
+        let not_applied = Outcome::NotApplied { cause: cause(), retry_after };
+        assert_eq!(undone(Outcome::Unknown { cause: cause(), retry_after }), not_applied);
+        let rejected = Outcome::Rejected { cause: cause(), after_lookup: false };
+        assert_eq!(undone(rejected.clone()), rejected);
     }
 }
