@@ -15,9 +15,9 @@ use tokio::runtime::Runtime;
 
 const EFFECTS: u32 = 1_000;
 
-#[ratchet::operation(name = "book", version = "1", key = "seat:<seat>:book:v1", destination = Contract::DATABASE)]
-async fn book(seat: u32) -> Result<u32, Failure> {
-    Ok(seat)
+#[ratchet::operation(name = "book", version = "1", key = "show:<show>:seat:<seat>:book:v1", destination = Contract::DATABASE)]
+async fn book(show: u32, seat: u32) -> Result<u32, Failure> {
+    Ok(show + seat)
 }
 
 fn main() {
@@ -70,7 +70,7 @@ async fn again(synchronous: &SqliteSynchronous) -> Duration {
 }
 
 async fn round(pool: &SqlitePool) -> Duration {
-    let contexts: Vec<Context> = (0..EFFECTS).map(|seat| book::test_context(&seat)).collect();
+    let contexts: Vec<Context> = (0..EFFECTS).map(|seat| book::test_context(&7, &seat)).collect();
     let started = Instant::now();
     for (seat, ctx) in (0_i64..).zip(&contexts) {
         let booked = once(pool, ctx, "book", async |tx| {
@@ -88,7 +88,8 @@ async fn bare(synchronous: SqliteSynchronous) -> Duration {
     for seat in 0..i64::from(EFFECTS) {
         let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await.expect("begun");
         let guard = sqlx::query("INSERT INTO guards (key, result) VALUES (?1, ?2) ON CONFLICT DO NOTHING");
-        let guarded = guard.bind(format!("default/book/seat:{seat}:book:v1")).bind((seat + 1).to_string());
+        let guarded =
+            guard.bind(format!("default/book/show:7:seat:{seat}:book:v1")).bind((seat + 1).to_string());
         assert_eq!(guarded.execute(&mut *transaction).await.expect("guarded").rows_affected(), 1);
         let insert = sqlx::query("INSERT INTO bookings (seat) VALUES (?1)").bind(seat);
         insert.execute(&mut *transaction).await.expect("booked");

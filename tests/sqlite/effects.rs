@@ -46,7 +46,7 @@ async fn booked(ctx: &Context, pool: &SqlitePool, input: &Order) -> Result<i64, 
 
 async fn silent_at_first(ctx: &Context) {
     if ctx.attempt() == 1 {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

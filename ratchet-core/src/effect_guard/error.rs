@@ -32,7 +32,7 @@ pub enum OnceErrorKind {
     /// Another writer held the database for too long; nothing was done.
     Busy,
     /// The caller's transaction read before another program wrote, so it cannot write any more; nothing was done. Begin
-    /// it as a writer (on SQLite with `BEGIN IMMEDIATE`).
+    /// it so that it takes the write lock at once.
     ReadBeforeWrite,
     /// The table of effects is missing; nothing was done.
     NoTable,

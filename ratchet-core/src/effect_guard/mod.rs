@@ -161,12 +161,12 @@ impl<'a> EffectGuard<'a> {
         match admit(self.token(), seen) {
             Admission::Stored(result) => result.decode().map_err(|error| {
                 let why = format_args!("the effect happened, and what it left cannot be read: {error}");
-                self.unknown(OnceErrorKind::UnreadableResult, Cause::new(CauseKind::UnreadableAnswer, why))
+                unknown(OnceErrorKind::UnreadableResult, Cause::new(CauseKind::UnreadableAnswer, why))
             }),
             Admission::Superseded => {
                 let why = "a newer attempt has had this effect, and this one is refused";
                 let kind = OnceErrorKind::Superseded { seen: newest };
-                Err(self.unknown(kind, Cause::new(CauseKind::LeaseLost, why)))
+                Err(unknown(kind, Cause::new(CauseKind::LeaseLost, why)))
             }
             Admission::Unfinished => Err(self.transaction_ended()),
         }
@@ -223,7 +223,7 @@ impl<'a> EffectGuard<'a> {
     /// The row of the effect is not as this transaction left it: the closure ended the transaction.
     pub fn transaction_ended(&self) -> OnceError {
         let why = "the transaction was ended inside the closure of `once`, so that it is not known what is in the database";
-        self.unknown(OnceErrorKind::TransactionEnded, Cause::new(CauseKind::Handler, why))
+        unknown(OnceErrorKind::TransactionEnded, Cause::new(CauseKind::Handler, why))
     }
 
     /// Nothing of the transaction is left, for this cause.
@@ -231,10 +231,10 @@ impl<'a> EffectGuard<'a> {
         let outcome = Outcome::NotApplied { cause, retry_after: None };
         OnceError::new(kind, self.ctx.unsent(Failure::new(outcome)))
     }
+}
 
-    fn unknown(&self, kind: OnceErrorKind, cause: Cause) -> OnceError {
-        OnceError::new(kind, Failure::new(Outcome::unknown(cause)))
-    }
+fn unknown(kind: OnceErrorKind, cause: Cause) -> OnceError {
+    OnceError::new(kind, Failure::new(Outcome::unknown(cause)))
 }
 
 /// What a failure is worth once its transaction is rolled back: nothing of it is left, whatever it was.

@@ -95,7 +95,7 @@ where
     C: AsyncFnOnce(Transaction<'_, Sqlite>) -> Result<(), sqlx::Error>,
 {
     let asked = Instant::now();
-    let failed = |error| failed(guard, Fault::of("begin a transaction", error), asked);
+    let failed = |error| failed(guard, &Fault::of("begin a transaction", error), asked);
     let mut connection = pool.acquire().await.map_err(failed)?;
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(failed)?;
     let ended = match within(&mut transaction, guard, effect).await {
@@ -164,7 +164,7 @@ where
 {
     let asked = Instant::now();
     let guard = EffectGuard::of(ctx, name)?;
-    let failed = |error| failed(&guard, Fault::of("set a savepoint", error), asked);
+    let failed = |error| failed(&guard, &Fault::of("set a savepoint", error), asked);
     let mut savepoint = transaction.begin().await.map_err(failed)?;
     match within(&mut savepoint, &guard, effect).await {
         Ok(value) => {
@@ -192,7 +192,7 @@ where
     F: AsyncFnOnce(&mut SqliteConnection) -> Result<T, Failure>,
 {
     let asked = Instant::now();
-    let failed = |fault| failed(guard, fault, asked);
+    let failed = |fault: Fault| failed(guard, &fault, asked);
     let is_first = effects::make(connection, guard).await.map_err(failed)?;
     if let Some((state, token)) = effects::record(connection, guard).await.map_err(failed)? {
         guard.check_record(state, token)?;
@@ -243,7 +243,7 @@ async fn look_back(pool: &SqlitePool, guard: &EffectGuard<'_>) -> Result<Option<
     Ok(seen)
 }
 
-fn failed(guard: &EffectGuard<'_>, fault: Fault, asked: Instant) -> OnceError {
+fn failed(guard: &EffectGuard<'_>, fault: &Fault, asked: Instant) -> OnceError {
     let refused = |kind, why| guard.rolled_back(kind, Cause::new(CauseKind::Error, why));
     match fault {
         Fault::ReadBeforeWrite => refused(

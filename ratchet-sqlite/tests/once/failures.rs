@@ -13,20 +13,17 @@ async fn a_closure_that_fails_leaves_nothing_and_is_certain() {
     let directory = tempfile::tempdir().unwrap();
     let shop = Shop::open(directory.path()).await;
     let (ctx, _) = shop.first_attempt().await;
-    let failures: [(fn() -> Failure, OutcomeKind, &str); 4] = [
-        (
-            || "x".parse::<u8>().unwrap_err().into(),
-            OutcomeKind::NotApplied,
-            "error: invalid digit found in string",
-        ),
-        (|| Failure::unknown("who knows"), OutcomeKind::NotApplied, "handler: who knows"),
-        (|| Failure::not_applied("not yet"), OutcomeKind::NotApplied, "handler: not yet"),
-        (|| Failure::rejected("sold out"), OutcomeKind::Rejected, "handler: sold out"),
+    let foreign = Failure::from("x".parse::<u8>().unwrap_err());
+    let failures = [
+        (foreign, OutcomeKind::NotApplied, "error: invalid digit found in string"),
+        (Failure::unknown("who knows"), OutcomeKind::NotApplied, "handler: who knows"),
+        (Failure::not_applied("not yet"), OutcomeKind::NotApplied, "handler: not yet"),
+        (Failure::rejected("sold out"), OutcomeKind::Rejected, "handler: sold out"),
     ];
     for (failure, kind, cause) in failures {
         let failing = once(&shop.pool, &ctx, "book", async |tx| {
             shop.insert(tx).await?;
-            Err::<(), _>(failure())
+            Err::<(), _>(failure)
         });
         let error = failing.await.unwrap_err();
         assert_eq!(error.kind(), OnceErrorKind::Effect);
