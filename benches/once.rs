@@ -24,15 +24,15 @@ fn main() {
     let runtime = Runtime::new().expect("a runtime");
     for synchronous in [SqliteSynchronous::Full, SqliteSynchronous::Off] {
         ratio::header(&format!("SQLite with synchronous = {synchronous:?}, per effect"));
-        let bare = || runtime.block_on(bare(synchronous.clone()));
-        ratio::compare("once", EFFECTS, || runtime.block_on(first(&synchronous, false)), bare);
+        let bare = || runtime.block_on(bare(synchronous));
+        ratio::compare("once", EFFECTS, || runtime.block_on(first(synchronous, false)), bare);
         ratio::compare(
             "once beside its ledger",
             EFFECTS,
-            || runtime.block_on(first(&synchronous, true)),
+            || runtime.block_on(first(synchronous, true)),
             bare,
         );
-        ratio::compare("once for a duplicate", EFFECTS, || runtime.block_on(again(&synchronous)), bare);
+        ratio::compare("once for a duplicate", EFFECTS, || runtime.block_on(again(synchronous)), bare);
     }
 }
 
@@ -50,8 +50,8 @@ async fn pool(synchronous: SqliteSynchronous) -> (SqlitePool, TempDir) {
     (pool, folder)
 }
 
-async fn first(synchronous: &SqliteSynchronous, has_ledger: bool) -> Duration {
-    let (pool, _folder) = pool(synchronous.clone()).await;
+async fn first(synchronous: SqliteSynchronous, has_ledger: bool) -> Duration {
+    let (pool, _folder) = pool(synchronous).await;
     let mut connection = pool.acquire().await.expect("a connection");
     if has_ledger {
         migrate(&mut connection).await.expect("tables");
@@ -62,8 +62,8 @@ async fn first(synchronous: &SqliteSynchronous, has_ledger: bool) -> Duration {
     round(&pool).await
 }
 
-async fn again(synchronous: &SqliteSynchronous) -> Duration {
-    let (pool, _folder) = pool(synchronous.clone()).await;
+async fn again(synchronous: SqliteSynchronous) -> Duration {
+    let (pool, _folder) = pool(synchronous).await;
     migrate_effects(&mut pool.acquire().await.expect("a connection")).await.expect("a table");
     round(&pool).await;
     round(&pool).await
