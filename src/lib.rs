@@ -45,6 +45,7 @@
 //!   [`derive@KeyPart`] are for the types in between.
 //! - [`Ratchet`] opens a ledger and is the [`Client`] that enqueues, cancels, replays and resolves.
 //! - [`Context`] is what an attempt knows about itself, [`Failure`] how it says what it knows about its effect.
+//!   [`Context::step`] names one of several effects. `ratchet::sqlite::once` has one in a database of yours.
 //! - [`Contract`] says what a destination promises; [`OnUnknown`] and [`RetryPolicy`] what follows where it does not.
 //! - [`decide`] holds the one function that decides what happens next to a record.
 //!
@@ -71,10 +72,10 @@ pub use ratchet_core::time::{Clock, SharedClock, Timestamp};
 pub use ratchet_core::{
     Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Conflict, Context, Enqueue, EnqueueError,
     Enqueued, Failure, Fingerprint, Generation, HiddenPath, HiddenPaths, Key, KeyDigest, KeyError, KeyPart,
-    LedgerError, ManageError, Namespace, NotAccepted, OnUnknown, Operation, OperationName, Outcome,
-    OutcomeKind, PartWriter, Payload, PayloadError, Pin, Policy, Priority, Record, RecordId, Registry,
-    RegistryError, Request, RetryPolicy, Sending, Submission, Submitted, Token, Uncertainty, Version, Worker,
-    WorkerBuilder, WorkerError, WorkerId, decide, ledger,
+    LedgerError, ManageError, NamedStep, Namespace, NotAccepted, OnUnknown, OnceError, OnceErrorKind,
+    Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload, PayloadError, Pin, Policy, Priority,
+    Record, RecordId, Registry, RegistryError, Request, RetryPolicy, Sending, StepName, Submission,
+    Submitted, Token, Uncertainty, Version, Worker, WorkerBuilder, WorkerError, WorkerId, decide, ledger,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 

@@ -38,7 +38,7 @@ impl Request<NoIdentity> {
     }
 
     /// Sends it under the identity of this attempt's operation, in the place that the operation's contract names. Where
-    /// the contract names none, nothing is added.
+    /// the contract names none, nothing is added. Inside a named step, give it the context of the step.
     pub fn idempotent(self, ctx: &Context) -> Request<&Context> {
         Request { http: self.http, builder: self.builder, identity: ctx }
     }

@@ -51,7 +51,7 @@ use proc_macro::TokenStream;
 /// | `name` | the name under which it is on record; required |
 /// | `version` | the version of its code and input; required |
 /// | `key` | the key template, such as `"invoice:<invoice_id>:collect:v1"`; required |
-/// | `destination` | a constant of type `Contract`, or `none`; left out, nothing is claimed, and what is unknown is parked |
+/// | `destination` | a constant of type `Contract`, `none`, or `steps` where each step has its own; left out, nothing is claimed, and what is unknown is parked |
 /// | `on_unknown` | `park` (the default), `may_duplicate` or `may_lose`; required where a declared destination does not recognise a repeated request |
 /// | `retry` | `standard` (the default), `aggressive`, `relaxed`, or a constant of type `RetryPolicy` |
 /// | `timeout` | how long one attempt may run: `"30s"` (`ms`, `s`, `m`, `h`, `d`), or a constant of type `Duration`; `"60s"` if left out |

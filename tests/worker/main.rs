@@ -9,4 +9,5 @@ mod nested_marks;
 mod outcomes;
 mod privacy;
 mod serving;
+mod steps;
 mod support;

@@ -67,6 +67,14 @@ macro_rules! name {
             }
         }
 
+        impl TryFrom<&str> for $name {
+            type Error = NameError;
+
+            fn try_from(text: &str) -> Result<Self, NameError> {
+                Self::new(text)
+            }
+        }
+
         impl TryFrom<String> for $name {
             type Error = NameError;
 

@@ -34,6 +34,8 @@ pub(super) struct Settings {
 enum Destination {
     /// Nowhere that would recognise a repetition; the word has this place.
     None(Span),
+    /// Inside named steps, each with a destination of its own.
+    Steps,
     /// As a constant says.
     Contract(Expr),
 }
@@ -48,7 +50,8 @@ impl Settings {
     fn try_set(&mut self, name: &str, expr: &Expr) -> syn::Result<()> {
         match name {
             "destination" => {
-                self.destination = Some(match value::word_or(name, expr, &["none"], CONTRACT)? {
+                self.destination = Some(match value::word_or(name, expr, &["none", "steps"], CONTRACT)? {
+                    WordOr::Word(word) if word == "steps" => Destination::Steps,
                     WordOr::Word(_) => Destination::None(expr.span()),
                     WordOr::Expr(expr) => Destination::Contract(expr.clone()),
                 });
@@ -135,6 +138,7 @@ impl Settings {
     pub(super) fn calls(&self) -> TokenStream {
         let contract = match &self.destination {
             Some(Destination::Contract(contract)) => Some(quote!(.to(#contract))),
+            Some(Destination::Steps) => Some(quote!(.to(__r::Contract::STEPS))),
             Some(Destination::None(_)) | None => None,
         };
         let policy = (!self.policy.is_empty()).then(|| {
