@@ -103,7 +103,8 @@ impl<'a> Parts<'a> {
         let Body { name, version, template, key, .. } = body;
         let client = local("client");
         // Without a name, a `'static` in a type would stand for it too.
-        let named = types.iter().any(|ty| has_lifetime(ty)).then(|| Lifetime::new("'client", Span::mixed_site()));
+        let named =
+            types.iter().any(|ty| has_lifetime(ty)).then(|| Lifetime::new("'client", Span::mixed_site()));
         let generics = named.iter();
         let lent_for = named.clone().unwrap_or_else(|| Lifetime::new("'_", Span::call_site()));
         let client_for = named.iter();

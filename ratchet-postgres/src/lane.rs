@@ -1,0 +1,145 @@
+//! A task that does calls of one kind on a connection of its own, and commits for many callers at once.
+//!
+//! A commit costs a sync of the disk and a round trip, whatever it holds. So a lane takes everything that was asked while
+//! the last commit was under way, does it in one transaction, and answers each caller after the commit.
+
+use std::future::Future;
+use std::time::Duration;
+
+use ratchet_core::LedgerError;
+use sqlx::PgConnection;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+use crate::error::Fault;
+use crate::session::Session;
+
+/// How many calls wait for a lane before further ones wait to be let in.
+const WAITING_CALLS: usize = 1024;
+
+/// How many calls share one commit at the most; bounds how long the first of them waits for the last.
+const MOST_CALLS: usize = 512;
+
+/// A database that says nothing for so long, beyond the time that a lock may take, is taken for gone.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
+/// What a lane does.
+pub(crate) trait Work: Send + Sync + 'static {
+    type Question: Send + Sync;
+    type Answer: Send;
+
+    /// What is told of a connection that failed while it did this.
+    const DOING: &'static str;
+
+    /// Answers all questions in one transaction, or none.
+    fn answer(
+        &self,
+        connection: &mut PgConnection,
+        questions: &[&Self::Question],
+    ) -> impl Future<Output = Result<Vec<Self::Answer>, Fault>> + Send;
+
+    /// Sees the answers after the commit and before their callers do.
+    fn committed(&self, _: &[Self::Answer]) {}
+
+    /// Whether a call is not worth an answer once its caller went away.
+    const NEEDS_CALLER: bool = false;
+
+    /// What becomes of answers whose caller went away.
+    fn not_taken(&self, _: Vec<Self::Answer>) {}
+}
+
+/// Questions that belong together, and the way back to the one who asked them.
+struct Call<Q, A> {
+    questions: Vec<Q>,
+    reply: oneshot::Sender<Result<Vec<A>, LedgerError>>,
+}
+
+/// Where calls come in.
+#[derive(Debug)]
+pub(crate) struct Lane<W: Work> {
+    calls: mpsc::Sender<Call<W::Question, W::Answer>>,
+}
+
+impl<W: Work> Lane<W> {
+    /// Works until this is dropped, and then finishes what it was asked.
+    pub(crate) fn start(work: W, session: Session, busy_timeout: Duration) -> Self {
+        let (sender, receiver) = mpsc::channel(WAITING_CALLS);
+        tokio::spawn(run(Worker { work, session, busy_timeout }, receiver));
+        Self { calls: sender }
+    }
+
+    /// Waits for the commit of these questions; none cost no commit.
+    pub(crate) async fn ask(&self, questions: Vec<W::Question>) -> Result<Vec<W::Answer>, LedgerError> {
+        if questions.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (reply, answer) = oneshot::channel();
+        let sent = self.calls.send(Call { questions, reply }).await;
+        sent.map_err(|_| LedgerError::Closed)?;
+        answer.await.map_err(|_| LedgerError::Closed)?
+    }
+}
+
+struct Worker<W> {
+    work: W,
+    session: Session,
+    busy_timeout: Duration,
+}
+
+async fn run<W: Work>(mut worker: Worker<W>, mut calls: mpsc::Receiver<Call<W::Question, W::Answer>>) {
+    let mut asked = Vec::with_capacity(MOST_CALLS);
+    while calls.recv_many(&mut asked, MOST_CALLS).await > 0 {
+        worker.serve(std::mem::take(&mut asked)).await;
+    }
+    worker.session.close().await;
+}
+
+impl<W: Work> Worker<W> {
+    async fn serve(&mut self, mut calls: Vec<Call<W::Question, W::Answer>>) {
+        if W::NEEDS_CALLER {
+            calls.retain(|call| !call.reply.is_closed());
+        }
+        let mut waiting = vec![calls];
+        while let Some(calls) = waiting.pop().filter(|calls| !calls.is_empty()) {
+            match self.answer(&calls).await {
+                Ok(answers) => {
+                    self.work.committed(&answers);
+                    self.deal(calls, answers);
+                }
+                // What concerns one call must not stop the work of all others.
+                Err(fault) if fault.concerns_one_call() && calls.len() > 1 => {
+                    waiting.extend(calls.into_iter().map(|call| vec![call]));
+                }
+                Err(fault) => {
+                    tracing::warn!(calls = calls.len(), ?fault, "calls were not answered");
+                    for call in calls {
+                        let _ = call.reply.send(Err(fault.told(self.busy_timeout)));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn answer(&mut self, calls: &[Call<W::Question, W::Answer>]) -> Result<Vec<W::Answer>, Fault> {
+        let questions: Vec<&W::Question> = calls.iter().flat_map(|call| &call.questions).collect();
+        let connection = self.session.connection().await?;
+        let answering = self.work.answer(connection, &questions);
+        let answers = timeout(ANSWER_WITHIN + self.busy_timeout, answering).await;
+        let answers = answers.unwrap_or_else(|_| Err(Fault::no_answer(W::DOING)));
+        if answers.is_err() {
+            self.session.forget();
+        }
+        answers
+    }
+
+    /// Gives each call as many answers as it has questions.
+    fn deal(&self, calls: Vec<Call<W::Question, W::Answer>>, answers: Vec<W::Answer>) {
+        let mut answers = answers.into_iter();
+        for call in calls {
+            let own = answers.by_ref().take(call.questions.len()).collect();
+            if let Err(Ok(own)) = call.reply.send(Ok(own)) {
+                self.work.not_taken(own);
+            }
+        }
+    }
+}
