@@ -8,7 +8,7 @@ use sqlx::{Connection as _, PgConnection};
 use tokio::time::Instant;
 
 use crate::error::{Fault, While as _};
-use crate::submit::{Terms, submit};
+use crate::submit::{Terms, submit_within};
 
 /// Enqueues in the caller's own transaction, in the namespace `default` unless the request names another: the operation
 /// is on record if, and only if, the transaction commits. The commit wakes a worker.
@@ -148,6 +148,6 @@ async fn submit_one(
     submission: &Submission,
     terms: Terms<'_>,
 ) -> Result<Submitted, Fault> {
-    let mut answers = submit(connection, &[submission], terms).await?;
+    let mut answers = submit_within(connection, &[submission], terms).await?;
     answers.pop().ok_or(Fault::Damaged("a submission was left without an answer"))
 }

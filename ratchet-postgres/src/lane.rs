@@ -31,11 +31,12 @@ pub(crate) trait Work: Send + Sync + 'static {
     /// What is told of a connection that failed while it did this.
     const DOING: &'static str;
 
-    /// Answers all questions in one transaction, or none.
+    /// Answers all questions in one transaction, or none. `each_alone` if no two of them belong to one call.
     fn answer(
         &self,
         connection: &mut PgConnection,
         questions: &[&Self::Question],
+        each_alone: bool,
     ) -> impl Future<Output = Result<Vec<Self::Answer>, Fault>> + Send;
 
     /// Sees the answers after the commit and before their callers do.
@@ -123,7 +124,7 @@ impl<W: Work> Worker<W> {
     async fn answer(&mut self, calls: &[Call<W::Question, W::Answer>]) -> Result<Vec<W::Answer>, Fault> {
         let questions: Vec<&W::Question> = calls.iter().flat_map(|call| &call.questions).collect();
         let connection = self.session.connection().await?;
-        let answering = self.work.answer(connection, &questions);
+        let answering = self.work.answer(connection, &questions, calls.len() == questions.len());
         let answers = timeout(ANSWER_WITHIN + self.busy_timeout, answering).await;
         let answers = answers.unwrap_or_else(|_| Err(Fault::no_answer(W::DOING)));
         if answers.is_err() {

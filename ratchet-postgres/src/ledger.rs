@@ -173,7 +173,10 @@ impl Ledger for PostgresLedger {
     }
 
     fn submit(&self, submissions: Vec<Submission>) -> LedgerFuture<'_, Vec<Submitted>> {
-        Box::pin(self.submits.ask(submissions))
+        Box::pin(async move {
+            let answers = self.submits.ask(submissions).await?;
+            answers.into_iter().map(|answer| self.told(answer)).collect()
+        })
     }
 
     fn claim(&self, claim: Claim) -> LedgerFuture<'_, Vec<Record>> {

@@ -75,8 +75,10 @@ async fn wait_for_others(connection: &mut PgConnection) -> Result<(), sqlx::Erro
 
 /// The version of the tables; 0 if there are none.
 async fn found(connection: &mut PgConnection) -> Result<i64, Fault> {
-    // The table is asked for only where it exists: an error would end the caller's transaction.
-    const EXISTS: &str = "SELECT to_regclass('ratchet.schema') IS NOT NULL";
+    // The table is asked for only where it exists: an error would end the caller's transaction. `to_regclass` would answer
+    // from a cache that knows nothing of what another program did while this one waited for the lock.
+    const EXISTS: &str = "SELECT EXISTS (SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
+        WHERE n.nspname = 'ratchet' AND c.relname = 'schema')";
     let doing = "read the version of its tables";
     let exists: bool = sqlx::query_scalar(EXISTS).fetch_one(&mut *connection).await.while_trying(doing)?;
     if !exists {
@@ -96,7 +98,7 @@ fn is_current(found: i64) -> Result<bool, Fault> {
 async fn run_from(version: i64, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     if version == 0 {
         // Somebody with more rights may have made the schema for a role that may make no other.
-        let first = "DO $$ BEGIN IF to_regnamespace('ratchet') IS NULL THEN CREATE SCHEMA ratchet; END IF; END $$; \
+        let first = "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'ratchet') THEN CREATE SCHEMA ratchet; END IF; END $$; \
                      CREATE TABLE ratchet.schema (version bigint NOT NULL); INSERT INTO ratchet.schema VALUES (0)";
         sqlx::raw_sql(first).execute(&mut *connection).await?;
     }

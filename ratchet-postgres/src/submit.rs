@@ -36,24 +36,47 @@ pub(crate) struct Terms<'a> {
     pub(crate) tone: Option<&'a str>,
 }
 
+/// What a submission is told, or why it alone has no answer: the record under its key is damaged.
+pub(crate) type Told = Result<Submitted, Fault>;
+
+/// Decides about submissions that came alone: one statement writes, which is a transaction by itself.
+pub(crate) async fn submit_each(
+    connection: &mut PgConnection,
+    submissions: &[&Submission],
+    terms: Terms<'_>,
+) -> Result<Vec<Told>, Fault> {
+    if submissions.iter().any(|submission| submission.renewal.is_some()) {
+        let answers = submit_all(connection, submissions, terms).await?;
+        return Ok(answers.into_iter().map(Ok).collect());
+    }
+    submit_chunk(connection, submissions, terms).await
+}
+
 /// Decides about submissions in their order and writes the new records, all or none of them.
-pub(crate) async fn submit(
+pub(crate) async fn submit_all(
     connection: &mut PgConnection,
     submissions: &[&Submission],
     terms: Terms<'_>,
 ) -> Result<Vec<Submitted>, Fault> {
-    let renews = submissions.iter().any(|submission| submission.renewal.is_some());
-    if submissions.len() <= ROWS_PER_STATEMENT && !renews {
-        // One statement writes, which is a transaction by itself.
-        return submit_chunk(connection, submissions, terms).await;
-    }
     let doing = "submit";
     let mut transaction = connection.begin().await.while_trying(doing)?;
+    let answers = submit_within(&mut transaction, submissions, terms).await?;
+    transaction.commit().await.while_trying(doing)?;
+    Ok(answers)
+}
+
+/// The same inside a transaction of the caller's.
+pub(crate) async fn submit_within(
+    connection: &mut PgConnection,
+    submissions: &[&Submission],
+    terms: Terms<'_>,
+) -> Result<Vec<Submitted>, Fault> {
     let mut answers = Vec::with_capacity(submissions.len());
     for chunk in submissions.chunks(ROWS_PER_STATEMENT) {
-        answers.extend(submit_chunk(&mut transaction, chunk, terms).await?);
+        for answer in submit_chunk(connection, chunk, terms).await? {
+            answers.push(answer?);
+        }
     }
-    transaction.commit().await.while_trying(doing)?;
     Ok(answers)
 }
 
@@ -61,7 +84,7 @@ async fn submit_chunk(
     connection: &mut PgConnection,
     submissions: &[&Submission],
     terms: Terms<'_>,
-) -> Result<Vec<Submitted>, Fault> {
+) -> Result<Vec<Told>, Fault> {
     let firsts = firsts_of_their_keys(submissions);
     let mut records = Vec::with_capacity(firsts.len());
     for place in &firsts {
@@ -70,10 +93,10 @@ async fn submit_chunk(
         }
     }
     let made = insert(connection, &records.iter().collect::<Vec<_>>(), terms).await?;
-    let mut answers: Vec<Option<Submitted>> = vec![None; submissions.len()];
+    let mut answers: Vec<Option<Told>> = vec![None; submissions.len()];
     for (place, record) in firsts.into_iter().zip(records) {
         if made.includes(&record.id) {
-            answers[place] = Some(Submitted::New { id: record.id });
+            answers[place] = Some(Ok(Submitted::New { id: record.id }));
         }
     }
     answer_the_rest(connection, submissions, &mut answers, terms).await?;
@@ -180,7 +203,7 @@ async fn insert(connection: &mut PgConnection, records: &[&Record], terms: Terms
 async fn answer_the_rest(
     connection: &mut PgConnection,
     submissions: &[&Submission],
-    answers: &mut [Option<Submitted>],
+    answers: &mut [Option<Told>],
     terms: Terms<'_>,
 ) -> Result<(), Fault> {
     let rest: Vec<usize> = (0..answers.len()).filter(|place| answers[*place].is_none()).collect();
@@ -198,7 +221,7 @@ async fn answer_the_rest(
     Ok(())
 }
 
-type Newest = HashMap<RecordId, Stored>;
+type Newest = HashMap<RecordId, Result<Stored, Fault>>;
 
 fn under_key(id: &RecordId) -> RecordId {
     RecordId { generation: Generation::FIRST, ..id.clone() }
@@ -209,18 +232,22 @@ async fn answer(
     submission: &Submission,
     newest: &mut Newest,
     terms: Terms<'_>,
-) -> Result<Submitted, Fault> {
+) -> Result<Told, Fault> {
     let key = under_key(&submission.id);
     for _ in 0..MOST_TRIES {
-        match decide_submission(newest.get(&key), submission, NOW) {
-            SubmitDecision::Answer(answer) => return Ok(answer),
+        let stored = match newest.get(&key) {
+            Some(Err(damaged)) => return Ok(Err(damaged.clone())),
+            stored => stored.and_then(|stored| stored.as_ref().ok()),
+        };
+        match decide_submission(stored, submission, NOW) {
+            SubmitDecision::Answer(answer) => return Ok(Ok(answer)),
             SubmitDecision::Insert { record, audit } => {
                 let made = insert(connection, &[&record], terms).await?;
                 if let Some(row) = made.rows.first() {
                     note(connection, row, audit).await?;
                     let id = record.id.clone();
-                    newest.insert(key, Stored::Record(record));
-                    return Ok(Submitted::New { id });
+                    newest.insert(key, Ok(Stored::Record(record)));
+                    return Ok(Ok(Submitted::New { id }));
                 }
             }
         }
@@ -269,8 +296,11 @@ async fn newest_under_keys(
     );
     let mut newest = Newest::new();
     for row in fetch(connection, NEWEST, submissions).await? {
-        let stored = read_stored(&row)?;
-        newest.insert(under_key(stored.id()), stored);
+        let key = under_key(&Columns(&row).identity()?);
+        match read_stored(&row) {
+            Err(fault) if !matches!(fault, Fault::Damaged(_)) => return Err(fault),
+            stored => drop(newest.insert(key, stored)),
+        }
     }
     Ok(newest)
 }

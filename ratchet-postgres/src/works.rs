@@ -11,7 +11,7 @@ use crate::bell::Bell;
 use crate::error::{Fault, While as _};
 use crate::lane::{Lane, Work};
 use crate::options::Sources;
-use crate::submit::Terms;
+use crate::submit::{Terms, Told};
 use crate::{apply, claim, submit};
 
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct Submits {
 
 impl Work for Submits {
     type Question = Submission;
-    type Answer = Submitted;
+    type Answer = Told;
 
     const DOING: &'static str = "insert records";
 
@@ -30,13 +30,18 @@ impl Work for Submits {
         &self,
         connection: &mut PgConnection,
         questions: &[&Submission],
-    ) -> Result<Vec<Submitted>, Fault> {
+        each_alone: bool,
+    ) -> Result<Vec<Told>, Fault> {
         let terms = Terms { now: self.sources.now(), tone: self.bell.tone() };
-        submit::submit(connection, questions, terms).await
+        if each_alone {
+            return submit::submit_each(connection, questions, terms).await;
+        }
+        let answers = submit::submit_all(connection, questions, terms).await?;
+        Ok(answers.into_iter().map(Ok).collect())
     }
 
-    fn committed(&self, answers: &[Submitted]) {
-        if answers.iter().any(|answer| matches!(answer, Submitted::New { .. })) {
+    fn committed(&self, answers: &[Told]) {
+        if answers.iter().any(|answer| matches!(answer, Ok(Submitted::New { .. }))) {
             self.bell.wake();
         }
     }
@@ -58,6 +63,7 @@ impl Work for Applies {
         &self,
         connection: &mut PgConnection,
         questions: &[&Order],
+        _: bool,
     ) -> Result<Vec<Self::Answer>, Fault> {
         apply::apply(connection, questions, &self.sources).await
     }
@@ -94,6 +100,7 @@ impl Work for Claims {
         &self,
         connection: &mut PgConnection,
         questions: &[&Claim],
+        _: bool,
     ) -> Result<Vec<Vec<Record>>, Fault> {
         let mut transaction = connection.begin().await.while_trying(Self::DOING)?;
         let mut leased = Vec::with_capacity(questions.len());
