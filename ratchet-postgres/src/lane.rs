@@ -4,15 +4,16 @@
 //! the last commit was under way, does it in one transaction, and answers each caller after the commit.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_core::LedgerError;
 use sqlx::PgConnection;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::error::Fault;
-use crate::session::Session;
+use crate::session::{Connector, Session};
 
 /// How many calls wait for a lane before further ones wait to be let in.
 const WAITING_CALLS: usize = 1024;
@@ -22,6 +23,12 @@ const MOST_CALLS: usize = 512;
 
 /// A database that says nothing for so long, beyond the time that a lock may take, is taken for gone.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
+/// How long calls that share a commit wait for somebody else's lock, since all of them wait together.
+const BRIEFLY: Duration = Duration::from_millis(100);
+
+/// How many calls wait for locks beside the lane.
+const PATIENT_CALLS: usize = 4;
 
 /// What a lane does.
 pub(crate) trait Work: Send + Sync + 'static {
@@ -63,9 +70,16 @@ pub(crate) struct Lane<W: Work> {
 
 impl<W: Work> Lane<W> {
     /// Works until this is dropped, and then finishes what it was asked.
-    pub(crate) fn start(work: W, session: Session, busy_timeout: Duration) -> Self {
+    pub(crate) fn start(work: W, connector: &Connector) -> Self {
         let (sender, receiver) = mpsc::channel(WAITING_CALLS);
-        tokio::spawn(run(Worker { work, session, busy_timeout }, receiver));
+        let brief = Connector { lock_timeout: connector.lock_timeout.min(BRIEFLY), ..connector.clone() };
+        let worker = Worker {
+            work: Arc::new(work),
+            session: Session::new(brief),
+            patient: connector.clone(),
+            patient_calls: Arc::new(Semaphore::new(PATIENT_CALLS)),
+        };
+        tokio::spawn(run(worker, receiver));
         Self { calls: sender }
     }
 
@@ -81,13 +95,17 @@ impl<W: Work> Lane<W> {
     }
 }
 
+type CallOf<W> = Call<<W as Work>::Question, <W as Work>::Answer>;
+
 struct Worker<W> {
-    work: W,
+    work: Arc<W>,
     session: Session,
-    busy_timeout: Duration,
+    /// Connections that wait for a lock as long as the caller said.
+    patient: Connector,
+    patient_calls: Arc<Semaphore>,
 }
 
-async fn run<W: Work>(mut worker: Worker<W>, mut calls: mpsc::Receiver<Call<W::Question, W::Answer>>) {
+async fn run<W: Work>(mut worker: Worker<W>, mut calls: mpsc::Receiver<CallOf<W>>) {
     let mut asked = Vec::with_capacity(MOST_CALLS);
     while calls.recv_many(&mut asked, MOST_CALLS).await > 0 {
         worker.serve(std::mem::take(&mut asked)).await;
@@ -96,51 +114,74 @@ async fn run<W: Work>(mut worker: Worker<W>, mut calls: mpsc::Receiver<Call<W::Q
 }
 
 impl<W: Work> Worker<W> {
-    async fn serve(&mut self, mut calls: Vec<Call<W::Question, W::Answer>>) {
+    async fn serve(&mut self, mut calls: Vec<CallOf<W>>) {
         if W::NEEDS_CALLER {
             calls.retain(|call| !call.reply.is_closed());
         }
         let mut waiting = vec![calls];
-        while let Some(calls) = waiting.pop().filter(|calls| !calls.is_empty()) {
-            match self.answer(&calls).await {
-                Ok(answers) => {
-                    self.work.committed(&answers);
-                    self.deal(calls, answers);
-                }
+        while let Some(mut calls) = waiting.pop().filter(|calls| !calls.is_empty()) {
+            match answer(&*self.work, &mut self.session, &calls).await {
+                Ok(answers) => deal(&*self.work, calls, answers),
                 // What concerns one call must not stop the work of all others.
                 Err(fault) if fault.concerns_one_call() && calls.len() > 1 => {
-                    waiting.extend(calls.into_iter().map(|call| vec![call]));
+                    waiting.extend(calls.into_iter().rev().map(|call| vec![call]));
                 }
-                Err(fault) => {
-                    tracing::warn!(calls = calls.len(), ?fault, "calls were not answered");
-                    for call in calls {
-                        let _ = call.reply.send(Err(fault.told(self.busy_timeout)));
-                    }
-                }
+                Err(Fault::Busy) if calls.len() == 1 => calls.drain(..).for_each(|call| self.wait_with(call)),
+                Err(fault) => refuse::<W>(calls, &fault, self.patient.lock_timeout),
             }
         }
     }
 
-    async fn answer(&mut self, calls: &[Call<W::Question, W::Answer>]) -> Result<Vec<W::Answer>, Fault> {
-        let questions: Vec<&W::Question> = calls.iter().flat_map(|call| &call.questions).collect();
-        let connection = self.session.connection().await?;
-        let answering = self.work.answer(connection, &questions, calls.len() == questions.len());
-        let answers = timeout(ANSWER_WITHIN + self.busy_timeout, answering).await;
-        let answers = answers.unwrap_or_else(|_| Err(Fault::no_answer(W::DOING)));
-        if answers.is_err() {
-            self.session.forget();
-        }
-        answers
-    }
-
-    /// Gives each call as many answers as it has questions.
-    fn deal(&self, calls: Vec<Call<W::Question, W::Answer>>, answers: Vec<W::Answer>) {
-        let mut answers = answers.into_iter();
-        for call in calls {
-            let own = answers.by_ref().take(call.questions.len()).collect();
-            if let Err(Ok(own)) = call.reply.send(Ok(own)) {
-                self.work.not_taken(own);
+    /// Lets a call wait for the lock of somebody else on a connection of its own, and the others pass.
+    fn wait_with(&self, call: CallOf<W>) {
+        let (work, turns) = (Arc::clone(&self.work), Arc::clone(&self.patient_calls));
+        let mut session = Session::new(self.patient.clone());
+        let patience = self.patient.lock_timeout;
+        tokio::spawn(async move {
+            let calls = vec![call];
+            let turn = timeout(patience, turns.acquire()).await;
+            let answers =
+                if turn.is_ok() { answer(&*work, &mut session, &calls).await } else { Err(Fault::Busy) };
+            match answers {
+                Ok(answers) => deal(&*work, calls, answers),
+                Err(fault) => refuse::<W>(calls, &fault, patience),
             }
+            session.close().await;
+        });
+    }
+}
+
+async fn answer<W: Work>(
+    work: &W,
+    session: &mut Session,
+    calls: &[CallOf<W>],
+) -> Result<Vec<W::Answer>, Fault> {
+    let questions: Vec<&W::Question> = calls.iter().flat_map(|call| &call.questions).collect();
+    let within = ANSWER_WITHIN + session.lock_timeout();
+    let connection = session.connection().await?;
+    let answering = work.answer(connection, &questions, calls.len() == questions.len());
+    let answers = timeout(within, answering).await.unwrap_or_else(|_| Err(Fault::no_answer(W::DOING)));
+    if answers.is_err() {
+        session.forget();
+    }
+    answers
+}
+
+/// Gives each call as many answers as it has questions.
+fn deal<W: Work>(work: &W, calls: Vec<CallOf<W>>, answers: Vec<W::Answer>) {
+    work.committed(&answers);
+    let mut answers = answers.into_iter();
+    for call in calls {
+        let own = answers.by_ref().take(call.questions.len()).collect();
+        if let Err(Ok(own)) = call.reply.send(Ok(own)) {
+            work.not_taken(own);
         }
+    }
+}
+
+fn refuse<W: Work>(calls: Vec<CallOf<W>>, fault: &Fault, waited: Duration) {
+    tracing::warn!(calls = calls.len(), ?fault, "calls were not answered");
+    for call in calls {
+        let _ = call.reply.send(Err(fault.told(waited)));
     }
 }

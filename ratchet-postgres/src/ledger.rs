@@ -23,7 +23,7 @@ use crate::bell::Bell;
 use crate::error::{Fault, While as _};
 use crate::lane::Lane;
 use crate::options::{Opened, PostgresOptions, Sources};
-use crate::session::{Connector, READERS, Session};
+use crate::session::{Connector, READERS};
 use crate::works::{Applies, Claims, Submits};
 use crate::{declare, maintenance, read};
 
@@ -81,17 +81,15 @@ impl PostgresLedger {
     }
 
     pub(crate) fn start(opened: Opened) -> Arc<Self> {
-        let Opened { connector, first, sources } = opened;
+        let Opened { connector, sources } = opened;
         let bell = Bell::new(sources.random.bits());
         let readers = connector.readers();
-        let session = |open| Session::new(connector.clone(), open);
-        let busy_timeout = connector.lock_timeout;
         let submits = Submits { sources: sources.clone(), bell: Arc::clone(&bell) };
         let applies = Applies { sources: sources.clone(), bell: Arc::clone(&bell) };
-        let submits = Lane::start(submits, session(Some(first)), busy_timeout);
-        let applies = Arc::new(Lane::start(applies, session(None), busy_timeout));
+        let submits = Lane::start(submits, &connector);
+        let applies = Arc::new(Lane::start(applies, &connector));
         let claims = Claims { sources: sources.clone(), applies: Arc::clone(&applies) };
-        let claims = Lane::start(claims, session(None), busy_timeout);
+        let claims = Lane::start(claims, &connector);
         let mut background = JoinSet::new();
         background.spawn(Arc::clone(&bell).send_gathered(readers.clone()));
         Arc::new(Self {

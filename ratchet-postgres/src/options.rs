@@ -10,7 +10,7 @@ use ratchet_core::random::{SharedRandom, SystemRandom};
 use ratchet_core::time::SharedClock;
 use ratchet_core::{LedgerError, Timestamp};
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{ConnectOptions as _, PgConnection};
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
 
 use crate::PostgresLedger;
 use crate::error::{Fault, While as _};
@@ -59,7 +59,6 @@ impl Sources {
 /// Everything that an opened ledger is made of.
 pub(crate) struct Opened {
     pub(crate) connector: Connector,
-    pub(crate) first: PgConnection,
     pub(crate) sources: Sources,
 }
 
@@ -111,7 +110,8 @@ impl PostgresOptions {
         require_unicode(&mut first, url).await?;
         let current = schema::bring_up_to_date(&mut first).await;
         current.map_err(|fault| fault.told(self.busy_timeout))?;
-        Ok(PostgresLedger::start(Opened { connector, first, sources: self.sources }))
+        let _ = first.close().await;
+        Ok(PostgresLedger::start(Opened { connector, sources: self.sources }))
     }
 }
 

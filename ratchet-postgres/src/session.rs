@@ -81,8 +81,12 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(connector: Connector, open: Option<PgConnection>) -> Self {
-        Self { connector, open, used_at: Instant::now() }
+    pub(crate) fn new(connector: Connector) -> Self {
+        Self { connector, open: None, used_at: Instant::now() }
+    }
+
+    pub(crate) fn lock_timeout(&self) -> Duration {
+        self.connector.lock_timeout
     }
 
     /// A connection that works, as far as anybody can know.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ratchet_core::ledger::Claim;
 use ratchet_core::{Generation, Ledger as _, LedgerError, RecordId, State, Submission, Submitted};
@@ -100,21 +100,41 @@ async fn a_claim_passes_by_what_another_transaction_holds() {
 #[tokio::test]
 async fn an_open_transaction_keeps_only_its_own_key_waiting() {
     let database = database().await;
-    let patience = Duration::from_millis(300);
-    let ledger = PostgresOptions::new().busy_timeout(patience).open(&database.url()).await.unwrap();
+    let ledger = open(&database).await;
     let mut other = database.connect().await;
     execute(&mut other, "BEGIN").await;
     let told = submit_in(&mut other, &submission("held")).await.unwrap();
     assert!(matches!(told, Submitted::New { .. }));
 
+    let held = tokio::spawn({
+        let ledger = Arc::clone(&ledger);
+        async move { submit(&ledger, "held").await }
+    });
+    let since = Instant::now();
+    for number in 0..20 {
+        submit_new(&ledger, &format!("inv_{number}")).await;
+    }
+    assert!(since.elapsed() < Duration::from_secs(3), "the others wait too: {:?}", since.elapsed());
+    assert!(!held.is_finished());
+    execute(&mut other, "COMMIT").await;
+    assert!(matches!(held.await.unwrap(), Ok(Submitted::Existing { .. })));
+}
+
+#[tokio::test]
+async fn a_lock_that_lasts_too_long_is_told_and_nothing_is_lost() {
+    let database = database().await;
+    let patience = Duration::from_millis(300);
+    let ledger = PostgresOptions::new().busy_timeout(patience).open(&database.url()).await.unwrap();
+    let mut other = database.connect().await;
+    execute(&mut other, "BEGIN").await;
+    let _ = submit_in(&mut other, &submission("held")).await.unwrap();
     let (held, free) = tokio::join!(submit(&ledger, "held"), submit(&ledger, "free"));
     let error = held.unwrap_err();
     assert!(matches!(error, LedgerError::Busy { waited } if waited == patience), "{error:?}");
     assert!(error.is_transient());
     assert!(matches!(free, Ok(Submitted::New { .. })), "{free:?}");
-
-    execute(&mut other, "COMMIT").await;
-    assert!(matches!(submit(&ledger, "held").await, Ok(Submitted::Existing { .. })));
+    execute(&mut other, "ROLLBACK").await;
+    submit_new(&ledger, "held").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
