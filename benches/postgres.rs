@@ -1,4 +1,4 @@
-//! The PostgreSQL ledger against bare SQL with the same durability, on a server of its own with fsync on.
+//! The `PostgreSQL` ledger against bare SQL with the same durability, on a server of its own with fsync on.
 //!
 //! The bare side holds rows of the same shape in one table and knows neither versions nor contracts nor attempts nor a
 //! decision. It gathers concurrent callers too: it is what the work costs at the least.

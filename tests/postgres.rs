@@ -1,4 +1,4 @@
-//! Operations with a ledger in PostgreSQL, as a user of this crate writes them.
+//! Operations with a ledger in `PostgreSQL`, as a user of this crate writes them.
 #![cfg(feature = "postgres")]
 
 use std::time::Duration;

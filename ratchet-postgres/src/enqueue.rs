@@ -7,7 +7,7 @@ use ratchet_core::{
 use sqlx::{Connection as _, PgConnection};
 use tokio::time::Instant;
 
-use crate::error::{Fault, While as _};
+use crate::error::{Fault, While as _, code};
 use crate::submit::{Terms, submit_within};
 
 /// Enqueues in the caller's own transaction, in the namespace `default` unless the request names another: the operation
@@ -140,7 +140,7 @@ async fn run(connection: &mut PgConnection, statement: &'static str) -> Result<(
 
 /// Only the server knows: a transaction may have been begun by a plain statement.
 fn has_no_transaction(error: &sqlx::Error) -> bool {
-    error.as_database_error().and_then(|error| error.code()).is_some_and(|code| code == "25P01")
+    code(error).as_deref() == Some("25P01")
 }
 
 async fn submit_one(

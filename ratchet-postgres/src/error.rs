@@ -50,8 +50,7 @@ impl Error for SharedError {
 impl Fault {
     /// What `error` means, which came up while the ledger tried to do something.
     pub(crate) fn of(doing: &'static str, error: sqlx::Error) -> Self {
-        let code = error.as_database_error().and_then(|error| error.code());
-        match code.as_deref() {
+        match code(&error).as_deref() {
             // Waited too long for a lock, a deadlock, another transaction came first.
             Some("55P03" | "40P01" | "40001") => Self::Busy,
             Some("25006") => Self::ReadOnly,
@@ -113,6 +112,11 @@ impl<T> While<T> for Result<T, sqlx::Error> {
     fn while_trying(self, doing: &'static str) -> Result<T, Fault> {
         self.map_err(|error| Fault::of(doing, error))
     }
+}
+
+/// PostgreSQL's code for an error that it reported.
+pub(crate) fn code(error: &sqlx::Error) -> Option<String> {
+    Some(error.as_database_error()?.code()?.into_owned())
 }
 
 /// PostgreSQL names the schema in its message, whatever the language of that is.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratchet_core::LedgerError;
 use sqlx::{Connection as _, PgConnection};
 
-use crate::error::{Fault, While as _};
+use crate::error::{Fault, While as _, code};
 
 /// Every step from one version to the next, in order; a released file never changes.
 ///
@@ -57,10 +57,6 @@ pub(crate) async fn bring_up_to_date(connection: &mut PgConnection) -> Result<()
 }
 
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
-
-fn code(error: &sqlx::Error) -> Option<String> {
-    Some(error.as_database_error()?.code()?.into_owned())
-}
 
 /// One program migrates at a time, also while there is no table yet that could be locked.
 async fn wait_for_others(connection: &mut PgConnection) -> Result<(), sqlx::Error> {

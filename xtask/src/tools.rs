@@ -28,7 +28,7 @@ pub(crate) fn need_cargo_deny() -> Result<(), Failed> {
     run(&format!("cargo install --locked --debug --root {FOLDER} cargo-deny@0.20.2"))
 }
 
-/// PostgreSQL's server from Debian's packages, if the machine has none. The tests start servers of their own.
+/// The server of `PostgreSQL` from Debian's packages, if the machine has none. The tests start servers of their own.
 pub(crate) fn need_postgres() -> Result<(), Failed> {
     if has_postgres() {
         return Ok(());

@@ -74,8 +74,8 @@ async fn nothing_is_lost_while(ledgers: [Arc<PostgresLedger>; 2], disturbs: impl
     for name in 0..8 {
         producing.spawn(produce(Arc::clone(&ledgers[name % 2]), name, Arc::clone(&stop)));
     }
-    for name in 0..2 {
-        consuming.spawn(consume(Arc::clone(&ledgers[name]), Arc::clone(&stop)));
+    for ledger in &ledgers {
+        consuming.spawn(consume(Arc::clone(ledger), Arc::clone(&stop)));
     }
     disturbs.await;
     stop.store(true, Ordering::Relaxed);

@@ -37,7 +37,8 @@ async fn a_wrong_address_is_told_in_words_and_without_its_password() {
 #[tokio::test]
 async fn a_database_that_lacks_characters_is_refused() {
     let server = ratchet_test_postgres::shared();
-    let mut connection = database().await.connect().await;
+    let database = database().await;
+    let mut connection = database.connect().await;
     let make = "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0";
     execute(&mut connection, make).await;
     let error = refused(&server.url("latin")).await;

@@ -4,9 +4,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ratchet_core::ledger::Claim;
-use ratchet_core::{Generation, Ledger as _, LedgerError, RecordId, State, Submission, Submitted};
-use ratchet_postgres::{PostgresOptions, submit_in};
+use ratchet_core::decide::{Answer, Command};
+use ratchet_core::ledger::{Claim, Order};
+use ratchet_core::{
+    Conflict, Contract, Ledger as _, LedgerError, Payload, RecordId, Renewal, State, StepName, Submission,
+    Submitted,
+};
+use ratchet_postgres::{PostgresOptions, sqlx, submit_in};
 use tokio::task::JoinSet;
 
 use crate::support::{
@@ -49,6 +53,9 @@ async fn batches_with_the_same_keys_in_other_orders_do_not_wait_in_a_circle() {
         });
     }
     assert_eq!(racing.join_all().await.into_iter().sum::<usize>(), 1000);
+    let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
+    let mut connection = database.connect().await;
+    assert_eq!(sqlx::query_scalar::<_, i64>(deadlocks).fetch_one(&mut connection).await.unwrap(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -137,40 +144,52 @@ async fn a_lock_that_lasts_too_long_is_told_and_nothing_is_lost() {
     submit_new(&ledger, "held").await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_renewal_and_a_replay_of_two_programs_exclude_each_other() {
-    use ratchet_core::Renewal;
-    use ratchet_core::decide::Command;
-    use ratchet_core::ledger::Order;
-
+/// While another program opens the last record again, nobody can know whether another generation may follow.
+#[tokio::test]
+async fn a_renewal_waits_for_a_replay_that_is_under_way() {
     let database = database().await;
-    let (one, other) = (open(&database).await, open(&database).await);
-    for round in 0..20 {
-        let invoice = format!("inv_{round}");
-        submit_new(&one, &invoice).await;
-        let (by, reason) = ("ada".to_owned(), "a test".to_owned());
-        let order = |command| Order { id: id(&invoice), command };
-        let cancel = Command::Cancel { by: by.clone(), reason: reason.clone() };
-        one.apply(vec![order(cancel)]).await.unwrap().remove(0).unwrap();
-        let replay = order(Command::Replay { by: by.clone(), reason: reason.clone(), accept_risk: false });
-        let renewed = Submission { renewal: Some(Renewal { by, reason }), ..submission(&invoice) };
-        let (replayed, renewed) = tokio::join!(one.apply(vec![replay]), other.submit(vec![renewed]));
-        let _ = (replayed.unwrap(), renewed.unwrap());
-        let second = RecordId { generation: Generation::FIRST.next(), ..id(&invoice) };
-        let states: Vec<State> = all(&one)
-            .await
-            .into_iter()
-            .filter(|record| record.id == id(&invoice) || record.id == second)
-            .map(|record| record.state)
-            .collect();
-        // A replay after the renewal is decided about the first record alone; the reverse order makes no second one.
-        assert!(
-            states == [State::Pending]
-                || states == [State::Cancelled, State::Pending]
-                || states == [State::Pending, State::Pending],
-            "{states:?}"
-        );
+    let ledger = open(&database).await;
+    submit_new(&ledger, "a").await;
+    let (by, reason) = ("ada".to_owned(), "a test".to_owned());
+    let cancel = Command::Cancel { by: by.clone(), reason: reason.clone() };
+    ledger.apply(vec![Order { id: id("a"), command: cancel }]).await.unwrap().remove(0).unwrap();
+    let mut other = database.connect().await;
+    execute(&mut other, "BEGIN; UPDATE ratchet.progress SET state = 'pending', settled_at = NULL").await;
+    let renewed = Submission { renewal: Some(Renewal { by, reason }), ..submission("a") };
+    let commits = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        execute(&mut other, "COMMIT").await;
+    };
+    let (told, ()) = tokio::join!(ledger.submit(vec![renewed]), commits);
+    assert_eq!(told.unwrap(), [Submitted::Conflict(Conflict::NotEnded)]);
+    assert_eq!(all(&ledger).await.len(), 1);
+}
+
+/// Whoever waits for a record sees all of it as it is after the wait, and not a part as it was before.
+#[tokio::test]
+async fn an_order_that_waited_for_a_record_sees_its_steps_as_they_are() {
+    let database = database().await;
+    let ledger = open(&database).await;
+    let in_steps = Submission { contract: Contract::STEPS, ..submission("a") };
+    let _ = ledger.submit(vec![in_steps]).await.unwrap();
+    let token = claim(&ledger, 1).await.remove(0).token;
+    let step = StepName::from_static("charge");
+    let order = |command| vec![Order { id: id("a"), command }];
+    let begin =
+        || Command::BeginStep { token, step: step.clone(), contract: Contract::header("Idempotency-Key") };
+    for command in [Command::Start { token }, begin()] {
+        ledger.apply(order(command)).await.unwrap().remove(0).unwrap();
     }
+    let mut other = database.connect().await;
+    let finishes = "BEGIN; UPDATE ratchet.progress SET spent = spent; \
+        UPDATE ratchet.steps SET state = 'done', may_be_applied = false, result = '\"ch_1\"'";
+    execute(&mut other, finishes).await;
+    let commits = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        execute(&mut other, "COMMIT").await;
+    };
+    let (told, ()) = tokio::join!(ledger.apply(order(begin())), commits);
+    assert_eq!(told.unwrap(), [Ok(Answer::StepDone(Some(Payload::from_stored("\"ch_1\""))))]);
 }
 
 #[tokio::test]
