@@ -65,7 +65,7 @@ pub(crate) const DUE: &str = concat!(
     " FROM share AS s CROSS JOIN LATERAL (SELECT p.* ",
     due_on_shelf!(),
     "LIMIT s.records FOR UPDATE SKIP LOCKED) AS p \
-     JOIN ratchet.records AS r ON r.id = p.record_id"
+     CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS r WHERE r.id = p.record_id LIMIT 1) AS r"
 );
 
 /// Operations and versions as two columns.
@@ -145,5 +145,37 @@ async fn load_due(connection: &mut PgConnection, claim: &Claim, sources: &Source
             return Ok(loaded);
         }
         looked_at = looked_at.saturating_mul(2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Row as _;
+
+    use super::*;
+    use crate::schema;
+    use crate::session::Connector;
+
+    /// A long settled history must not slow claims down: every step of one goes straight to its part of the index.
+    #[tokio::test]
+    async fn claims_seek_in_the_index_of_pending_records() {
+        let database = ratchet_test_postgres::shared().database().await;
+        let connector = Connector {
+            options: database.url().parse().unwrap(),
+            lock_timeout: std::time::Duration::from_secs(1),
+        };
+        let mut connection = connector.connect().await.unwrap();
+        schema::bring_up_to_date(&mut connection).await.unwrap();
+        let prepare = format!("PREPARE due(text, text[], text[], bigint, bigint) AS {DUE}");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(prepare)).execute(&mut connection).await.unwrap();
+        let explain = "EXPLAIN EXECUTE due('default', '{a}', '{1}', NULL, 10)";
+        let plan = sqlx::raw_sql(explain).fetch_all(&mut connection).await.unwrap();
+        let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
+        let plan = plan.join("\n");
+        assert!(plan.matches("using progress_pending on progress").count() >= 3, "{plan}");
+        assert!(plan.contains("Index Cond: (id = p.record_id)"), "{plan}");
+        for reads_all in ["Seq Scan", "Bitmap", "Hash Join", "Merge Join"] {
+            assert!(!plan.contains(reads_all), "{plan}");
+        }
     }
 }

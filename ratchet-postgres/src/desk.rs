@@ -20,7 +20,8 @@ pub(crate) struct Loaded {
 
 /// Loads the records of these identities; those that do not exist are left out.
 ///
-/// All who wait for several locks take them in the order of the rows' numbers, so that nobody waits in a circle.
+/// All who wait for several locks take them in the order of the identities, so that nobody waits in a circle. What is
+/// looked up stands behind `LIMIT 1`: a plan from the days when the table was small would read all of it otherwise.
 pub(crate) async fn load_identities(
     connection: &mut PgConnection,
     ids: &BTreeSet<&RecordId>,
@@ -33,10 +34,10 @@ pub(crate) async fn load_identities(
         record_columns!(),
         " FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) \
               AS w(namespace, operation, key, generation) \
-          JOIN ratchet.records AS r ON r.namespace = w.namespace AND r.operation = w.operation \
-              AND r.key = w.key AND r.generation = w.generation \
-          JOIN ratchet.progress AS p ON p.record_id = r.id \
-          ORDER BY r.id FOR UPDATE OF p"
+          CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS r \
+              WHERE r.namespace = w.namespace AND r.operation = w.operation AND r.key = w.key \
+                  AND r.generation = w.generation LIMIT 1) AS r \
+          CROSS JOIN LATERAL (SELECT * FROM ratchet.progress AS p WHERE p.record_id = r.id LIMIT 1 FOR UPDATE) AS p"
     );
     let rows = sqlx::query(BY_IDENTITY)
         .bind(now)

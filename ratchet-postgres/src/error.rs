@@ -32,8 +32,16 @@ pub(crate) enum Fault {
 }
 
 /// The driver's error, shared by the callers of one batch.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct SharedError(Arc<sqlx::Error>);
+
+impl fmt::Debug for SharedError {
+    /// No more than for people: PostgreSQL's details quote rows, and with them keys and inputs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = code(&self.0).unwrap_or_default();
+        write!(f, "{code} {self}")
+    }
+}
 
 impl fmt::Display for SharedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,5 +1,6 @@
 //! Writes what was decided: one statement for each table, whatever the number of rows. A column of rows travels as one
-//! array.
+//! array. Rows to change are found one by one and taken by their place: a join would be planned from the sizes of tables at
+//! some time, and read all of a table that was small then. Nobody moves them, since their record is locked.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +46,8 @@ pub(crate) async fn records(connection: &mut PgConnection, sheets: &[Sheet]) -> 
         AS c(record_id, was_state, was_token, state, ready_at, token, attempts, spent, may_be_applied, \
             cancel_requested, risk_accepted, has_steps, lease_worker, lease_until, lease_started_at, \
             first_started_at, pin, result, cause, uncertainty, reconcile_at, settled_at, purge_at) \
-        WHERE p.record_id = c.record_id AND p.state = c.was_state AND p.token = c.was_token";
+        CROSS JOIN LATERAL (SELECT t.ctid FROM ratchet.progress AS t WHERE t.record_id = c.record_id LIMIT 1) AS f \
+        WHERE p.ctid = f.ctid AND p.state = c.was_state AND p.token = c.was_token";
     let sheets: Vec<&Sheet> = sheets.iter().filter(|sheet| sheet.changed).collect();
     if sheets.is_empty() {
         return Ok(());
@@ -157,7 +159,9 @@ async fn open(connection: &mut PgConnection, opened: &Notes<Attempt>) -> Result<
 async fn start(connection: &mut PgConnection, started: &Notes<Timestamp>) -> Result<(), Fault> {
     const START: &str = "UPDATE ratchet.attempts AS a SET started_at = n.started_at \
         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS n(record_id, token, started_at) \
-        WHERE a.record_id = n.record_id AND a.token = n.token";
+        CROSS JOIN LATERAL (SELECT t.ctid FROM ratchet.attempts AS t \
+            WHERE t.record_id = n.record_id AND t.token = n.token LIMIT 1) AS f \
+        WHERE a.ctid = f.ctid";
     if started.is_empty() {
         return Ok(());
     }
@@ -173,8 +177,9 @@ async fn end(connection: &mut PgConnection, ended: &Notes<AttemptEnd>) -> Result
             late = n.late \
         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::boolean[]) \
             AS n(record_id, token, ended_at, outcome, cause, late) \
-        WHERE a.record_id = n.record_id AND a.token = n.token \
-            AND (a.outcome IS NULL OR (a.outcome = 'unknown' AND n.outcome <> 'unknown'))";
+        CROSS JOIN LATERAL (SELECT t.ctid FROM ratchet.attempts AS t \
+            WHERE t.record_id = n.record_id AND t.token = n.token LIMIT 1) AS f \
+        WHERE a.ctid = f.ctid AND (a.outcome IS NULL OR (a.outcome = 'unknown' AND n.outcome <> 'unknown'))";
     if ended.is_empty() {
         return Ok(());
     }

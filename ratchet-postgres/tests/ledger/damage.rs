@@ -169,3 +169,20 @@ async fn a_submission_under_a_damaged_key_fails_alone() {
     assert!(matches!(sound, Ok(Submitted::Existing { .. })), "{sound:?}");
     assert!(matches!(new, Ok(Submitted::New { .. })), "{new:?}");
 }
+
+#[tokio::test]
+async fn an_error_quotes_no_row() {
+    let database = database().await;
+    let ledger = open(&database).await;
+    let check = "ALTER TABLE ratchet.records ADD CHECK (key NOT LIKE '%secret%')";
+    execute(&mut database.connect().await, check).await;
+    let error = submit(&ledger, "secret").await.unwrap_err();
+    assert!(matches!(error, LedgerError::Store { doing: "insert records", .. }), "{error:?}");
+    let mut told = format!("{error} {error:?}");
+    let mut source = std::error::Error::source(&error);
+    while let Some(cause) = source.filter(|_| told.len() < 10_000) {
+        told.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    assert!(told.contains("violates check constraint") && !told.contains("invoice:secret"), "{told}");
+}
