@@ -45,11 +45,15 @@
 //!   [`derive@KeyPart`] are for the types in between.
 //! - [`Ratchet`] opens a ledger and is the [`Client`] that enqueues, cancels, replays and resolves.
 //! - [`Context`] is what an attempt knows about itself, [`Failure`] how it says what it knows about its effect.
+//!   [`Context::step`] names one of several effects. `ratchet::sqlite::once` has one in a database of yours.
 //! - [`Contract`] says what a destination promises; [`OnUnknown`] and [`RetryPolicy`] what follows where it does not.
 //! - [`decide`] holds the one function that decides what happens next to a record.
 //!
 //! Execution is at least once. There is one effect where the destination deduplicates, inside the time for which it
 //! remembers; where nobody can know what happened, the record says so instead of guessing.
+
+// As the examples of those who deny all warnings: none is of the attribute's making.
+#![doc(test(attr(deny(non_local_definitions))))]
 
 mod open;
 
@@ -70,10 +74,10 @@ pub use ratchet_core::time::{Clock, SharedClock, Timestamp};
 pub use ratchet_core::{
     Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Conflict, Context, Enqueue, EnqueueError,
     Enqueued, Failure, Fingerprint, Generation, HiddenPath, HiddenPaths, Key, KeyDigest, KeyError, KeyPart,
-    LedgerError, ManageError, Namespace, NotAccepted, OnUnknown, Operation, OperationName, Outcome,
-    OutcomeKind, PartWriter, Payload, PayloadError, Pin, Policy, Priority, Record, RecordId, Registry,
-    RegistryError, Request, RetryPolicy, Sending, Submission, Submitted, Token, Uncertainty, Version, Worker,
-    WorkerBuilder, WorkerError, WorkerId, decide, ledger,
+    LedgerError, ManageError, NamedStep, Namespace, NotAccepted, OnUnknown, OnceError, OnceErrorKind,
+    Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload, PayloadError, Pin, Policy, Priority,
+    Record, RecordId, Registry, RegistryError, Request, RetryPolicy, Sending, StepName, Submission,
+    Submitted, Token, Uncertainty, Version, Worker, WorkerBuilder, WorkerError, WorkerId, decide, ledger,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 

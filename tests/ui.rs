@@ -3,6 +3,9 @@
 //! The texts are those of Rust 1.95; another compiler words and numbers them differently, so there only the sound code is
 //! compiled. `TRYBUILD=overwrite cargo test --test ui` writes the texts anew; read what changed.
 
+#[path = "ui/style.rs"]
+mod style;
+
 use std::process::Command;
 
 /// The compiler that wrote the recorded texts.

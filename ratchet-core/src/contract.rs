@@ -34,6 +34,8 @@ pub enum Mechanism {
     None,
     /// In an HTTP header of this name.
     Header(Cow<'static, str>),
+    /// In a table beside the effect, in one transaction with it: the effect is in a database of the operation's own.
+    Database,
     /// Every effect of the handler stands inside a named step, and each step has a contract of its own.
     Steps,
 }
@@ -55,6 +57,12 @@ impl Contract {
     /// The handler has no effect outside its named steps.
     pub const STEPS: Self = Self { mechanism: Mechanism::Steps, retention: Retention::Forever };
 
+    /// The effect is in a database of the operation's own, guarded by `once`, which keeps what it did beside it.
+    ///
+    /// It is remembered for as long as its row is there: a program that removes old rows says so with
+    /// [`remembers_for`](Self::remembers_for).
+    pub const DATABASE: Self = Self { mechanism: Mechanism::Database, retention: Retention::Forever };
+
     /// The destination recognises a repeated request by the HTTP header `name`, for 24 hours unless
     /// [`remembers_for`](Self::remembers_for) or [`remembers_forever`](Self::remembers_forever) says otherwise.
     ///
@@ -64,7 +72,7 @@ impl Contract {
     pub const fn header(name: &'static str) -> Self {
         assert!(
             is_header_name(name),
-            "this is no name of an HTTP header: it has letters, digits and `-`, such as `Idempotency-Key`"
+            "this is no name of an HTTP header; it is made of letters, digits and `-`, such as `Idempotency-Key`"
         );
         Self {
             mechanism: Mechanism::Header(Cow::Borrowed(name)),
@@ -101,7 +109,7 @@ impl Contract {
     /// Whether the destination refuses a second effect under one identity.
     #[must_use]
     pub const fn deduplicates(&self) -> bool {
-        matches!(self.mechanism, Mechanism::Header(_))
+        matches!(self.mechanism, Mechanism::Header(_) | Mechanism::Database)
     }
 
     /// For how long after the first request a repeated one is safe; `None` where it always is, or never.

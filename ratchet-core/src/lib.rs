@@ -6,6 +6,7 @@ mod client;
 mod context;
 pub mod contract;
 pub mod decide;
+pub mod effect_guard;
 mod failure;
 mod key_part;
 pub mod ledger;
@@ -23,8 +24,9 @@ mod worker;
 pub use serde_json;
 
 pub use client::{Client, Enqueue, ManageError};
-pub use context::{CancelReason, Context, Sending};
+pub use context::{CancelReason, Context, NamedStep, Sending};
 pub use contract::{Contract, Mechanism, Retention};
+pub use effect_guard::{OnceError, OnceErrorKind};
 pub use failure::Failure;
 pub use key_part::KeyPart;
 #[cfg(feature = "testing")]

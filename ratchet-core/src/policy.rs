@@ -80,11 +80,12 @@ impl RetryPolicy {
     /// ```
     #[must_use]
     pub const fn longest_span(&self, timeout: Duration) -> Duration {
-        let attempts = self.max_attempts as u128;
+        // The first happens whatever the policy says.
+        let attempts = if self.max_attempts == 0 { 1 } else { self.max_attempts as u128 };
         let mut span = timeout.as_nanos().saturating_mul(attempts);
         let cap = self.max_delay.as_nanos();
         let mut delay = lesser(self.first_delay.as_nanos(), cap);
-        let mut waits = attempts.saturating_sub(1);
+        let mut waits = attempts - 1;
         while waits > 0 {
             let next = lesser(delay.saturating_mul(self.growth_percent as u128) / 100, cap);
             // From the last change on, all waits are the same.
@@ -188,7 +189,7 @@ mod tests {
         let span = |policy: RetryPolicy| policy.longest_span(MINUTE);
         assert_eq!(span(RetryPolicy::AGGRESSIVE), Duration::from_secs(738) + 8 * MINUTE);
         assert_eq!(span(RetryPolicy { max_attempts: 1, ..RetryPolicy::STANDARD }), MINUTE);
-        assert_eq!(span(RetryPolicy { max_attempts: 0, ..RetryPolicy::STANDARD }), Duration::ZERO);
+        assert_eq!(span(RetryPolicy { max_attempts: 0, ..RetryPolicy::STANDARD }), MINUTE);
         // 100 waits of 15 minutes and more are cut by the horizon of a day.
         assert_eq!(
             span(RetryPolicy { max_attempts: 100, ..RetryPolicy::STANDARD }),

@@ -1,7 +1,8 @@
 //! What generated code names. No part of the public interface: it changes without notice.
 
+pub use ::core::marker::Sized;
 pub use ::core::option::Option::Some;
-pub use ::core::primitive::str;
+pub use ::core::primitive::{bool, str};
 pub use ::core::result::Result;
 
 pub use ratchet_key::{Key, KeyError, PartWriter};
@@ -19,7 +20,10 @@ pub use crate::operation::{
 pub use crate::policy::{OnUnknown, Policy, RetryPolicy};
 pub use crate::registry::Registry;
 
-use crate::operation::{State, StateRequirement};
+use serde_json::Value;
+
+use crate::model::{Payload, PayloadError};
+use crate::operation::{Codec, State, StateRequirement};
 
 /// The types that `Context` parameters may have.
 #[diagnostic::on_unimplemented(
@@ -87,13 +91,30 @@ pub fn missing<T>() -> T {
     unreachable!("the attribute of this operation does not compile")
 }
 
+/// The codec of an operation whose signature does not compile; it is never used.
+#[derive(Debug)]
+pub struct Missing;
+
+impl<I> Codec<I> for Missing {
+    const MARKS: &'static [Mark] = &[];
+    const KEYS: &'static [&'static str] = &[];
+
+    fn encode(_: &I) -> Result<Value, PayloadError> {
+        missing()
+    }
+
+    fn decode(_: &Payload) -> Result<I, PayloadError> {
+        missing()
+    }
+}
+
 /// A context for a unit test that calls a handler directly.
 ///
 /// # Panics
 /// If the input has no key, which is what such a test would find out.
 #[must_use]
 pub fn test_context<O: Operation>(key: Result<Key, KeyError>) -> Context {
-    match key.and_then(|key| Context::of_unit_test(O::SPEC, key)) {
+    match key.and_then(|key| Context::of_unit_test((O::SPEC)(), key)) {
         Ok(context) => context,
         Err(error) => panic!("this input has no key: {error}"),
     }

@@ -35,5 +35,5 @@ mod retry_after;
 
 pub use answer::Answer;
 pub use client::{Client, ClientError};
-pub use request::{NoIdentity, Request};
+pub use request::{Identity, NoIdentity, Request};
 pub use reqwest;

@@ -38,7 +38,7 @@ impl Request<NoIdentity> {
     }
 
     /// Sends it under the identity of this attempt's operation, in the place that the operation's contract names. Where
-    /// the contract names none, nothing is added.
+    /// the contract names none, nothing is added. Inside a named step, give it the context of the step.
     pub fn idempotent(self, ctx: &Context) -> Request<&Context> {
         Request { http: self.http, builder: self.builder, identity: ctx }
     }
@@ -74,6 +74,28 @@ impl<I> Request<I> {
     /// Basic authentication.
     pub fn basic_auth(self, user: &str, password: &str) -> Self {
         Self { builder: self.builder.basic_auth(user, Some(password)), ..self }
+    }
+}
+
+/// What a request needs to be delivered: the identity of an attempt.
+#[diagnostic::on_unimplemented(
+    message = "this request has no identity: its destination could not tell a repetition from a new action",
+    label = "it would be sent without an identity",
+    note = "call `.idempotent(&ctx)` on it before `.deliver()`"
+)]
+pub trait Identity {}
+
+impl Identity for &Context {}
+
+impl Request<NoIdentity> {
+    /// Compiles nowhere: the request needs an identity first, which [`idempotent`](Self::idempotent) gives.
+    #[allow(clippy::missing_errors_doc, reason = "it is never called")]
+    pub fn deliver(self) -> std::future::Ready<Result<Answer, Failure>>
+    where
+        // The quantified lifetime keeps the compiler from judging the bound where it is written.
+        for<'never> NoIdentity: Identity,
+    {
+        std::future::ready(Err(Failure::unknown("a request without an identity")))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Judges the names in a template.
 
-use crate::finding::{Code, Finding};
+use crate::finding::{Code, Finding, visible};
 use crate::lexicon::{NameFinding, judge_name};
 use crate::template::{Segment, Span, Template};
 
@@ -35,26 +35,28 @@ fn placeholder(path: &[String], span: Span) -> Option<Finding> {
     // The whole way to the name is its entity: `<user.profile.name>` is the name of a user.
     let entity = before.join(".");
     let found = judge_name((!entity.is_empty()).then_some(entity.as_str()), name)?;
-    Some(finding(path.join("."), span, found))
+    Some(finding(path.join("."), span, found, "in"))
 }
 
-/// Puts the judgement on a name into the words of a finding on a key.
-fn finding(placeholder: String, span: Span, found: NameFinding) -> Finding {
+/// Puts the judgement on a name into the words of a finding on a key; `place` is where the name stands to the
+/// placeholder, such as `in`.
+pub(crate) fn finding(placeholder: String, span: Span, found: NameFinding, place: &str) -> Finding {
     let NameFinding { code, word, category, why, help } = found;
+    let shown = visible(&placeholder);
     let subject = if word == placeholder {
-        format!("`{word}` in the key")
+        format!("`{shown}` in the key")
     } else {
-        format!("`{word}` in `<{placeholder}>`")
+        format!("`{}` {place} `<{shown}>`", visible(&word))
     };
     let action = match code {
-        Code::R004 | Code::R005 => "replace",
+        Code::R002 | Code::R003 | Code::R004 => "replace",
         _ => "remove",
     };
     Finding {
         code,
         span: Some(span),
         message: format!("{subject} {why}"),
-        help: format!("{action} `<{placeholder}>`; {help}"),
+        help: format!("{action} `<{shown}>`; {help}"),
         word: Some(word),
         category,
         placeholder: Some(placeholder),

@@ -6,6 +6,7 @@
 //! - [`Template::parse`] reads a template and reports everything that is wrong with it, by position.
 //! - [`inspect`] judges the names in it: a key that holds an attempt counter, a clock, a random value,
 //!   personal data or a credential does not do its work. [`judge_name`] and [`judge_type`] judge one name.
+//!   [`inspect_foreign`] judges keys as other languages write them.
 //! - [`KeyWriter`] renders: two different lists of values never give the same key.
 //!
 //! The crate has no dependencies and does no I/O, so that the macros can use it while they expand. The
@@ -42,7 +43,7 @@ mod writer;
 
 pub use error::{KeyError, PartError};
 pub use finding::{Code, Finding};
-pub use foreign::inspect_foreign;
+pub use foreign::{MAX_FOREIGN_BYTES, inspect_foreign};
 pub use inspect::inspect;
 pub use key::Key;
 pub use lexicon::{Category, NameFinding, judge_field, judge_name, judge_type};

@@ -55,8 +55,9 @@ nothing would be deduplicated
 
     mail:<created_at>
          ^^^^^^^^^^^^
-help: remove `<created_at>`; name what the action is about, such as an id or a business date; if the time is \
-stored with the record before the first attempt, allow R002 with that reason"
+help: replace `<created_at>`; name what the action is about, such as an id or a business period; if the time is \
+stored with the record before the first attempt, pass it as a number or a text, and write \
+`allow(R002 = \"where it is stored\")`"
     );
 }
 
@@ -70,8 +71,8 @@ nothing would be deduplicated
 
     mail:<nonce>
          ^^^^^^^
-help: remove `<nonce>`; name an id that is stored before the first attempt; if this value is such an id, name it \
-after its record (`<order_uuid>`) or allow R003 with that reason"
+help: replace `<nonce>`; name an id that is stored before the first attempt; if this value is such an id, name it \
+after its record (`<order_uuid>`) or write `allow(R003 = \"where it is stored\")`"
     );
 }
 
@@ -100,7 +101,8 @@ destination, where anyone who reads them could use it
 
     pay:<api_key>
         ^^^^^^^^^
-help: replace `<api_key>`; an opaque id from your own records, such as `<session_id>`, tells records apart as well"
+help: remove `<api_key>`; an id from your own records tells records apart, and the worker holds credentials as \
+`State`"
     );
 }
 
@@ -183,4 +185,18 @@ fn a_picture_is_never_wider_than_a_template() {
         let rendered = finding.render(&text);
         assert!(rendered.lines().skip(2).take(2).all(|line| line.chars().count() <= 4 + 513), "{rendered}");
     }
+}
+
+#[test]
+fn brackets_within_brackets_are_one_mistake() {
+    assert_eq!(
+        findings("a:<<id>>:b"),
+        "R007: `<<id>>` has brackets within brackets, and a placeholder is one name\n\n    a:<<id>>:b\n      \
+         ^^^^^^\nhelp: name a parameter or a field of the input: `<id>`"
+    );
+    assert_eq!(
+        findings("a:<Vec<u8>>"),
+        "R007: `<Vec<u8>>` has brackets within brackets, and a placeholder is one name\n\n    a:<Vec<u8>>\n      \
+         ^^^^^^^^^\nhelp: name a parameter or a field of the input: `<invoice_id>`"
+    );
 }

@@ -4,7 +4,9 @@
 //! template alone, so two different lists of values cannot have given that key.
 
 use proptest::prelude::*;
-use ratchet_key::{Code, Key, KeyError, KeyWriter, Segment, Template, inspect, judge_name, judge_type};
+use ratchet_key::{
+    Code, Key, KeyError, KeyWriter, Segment, Template, inspect, judge_field, judge_name, judge_type,
+};
 
 fn render(template: &Template, values: &[String]) -> Result<Key, KeyError> {
     let mut key = KeyWriter::new();
@@ -203,6 +205,7 @@ proptest! {
     #[test]
     fn judging_survives_any_name(entity in prop::option::of("\\PC{0,12}"), name in any::<String>()) {
         let _ = judge_type(&name);
+        let _ = judge_field(entity.as_deref(), &name, Some(&name));
         if let Some(found) = judge_name(entity.as_deref(), &name) {
             prop_assert!(matches!(found.code, Code::R001 | Code::R002 | Code::R003 | Code::R004 | Code::R005));
             prop_assert!(!found.word.is_empty());

@@ -15,9 +15,23 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
         Ok(item) => item,
         Err(error) => return error.to_compile_error(),
     };
-    match derive(&item) {
-        Ok(implementation) => implementation,
-        Err(errors) => errors.report(),
+    derive(&item).unwrap_or_else(|errors| {
+        let (report, stand_in) = (errors.report(), stand_in(&item));
+        quote!(#report #stand_in)
+    })
+}
+
+/// The type is part of keys all the same, so that keys that name it are no further mistake.
+fn stand_in(item: &DeriveInput) -> TokenStream {
+    let private = private(krate(item).ok().flatten().as_ref());
+    let ident = &item.ident;
+    let (parameters, arguments, bounds) = item.generics.split_for_impl();
+    quote! {
+        impl #parameters #private::KeyPart for #ident #arguments #bounds {
+            fn write(&self, _: #private::PartWriter<'_>) -> ::core::result::Result<(), #private::KeyError> {
+                #private::missing()
+            }
+        }
     }
 }
 
@@ -74,7 +88,8 @@ fn choice(ident: &Ident, data: &DataEnum, private: &TokenStream) -> Result<Token
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     let mut arms = TokenStream::new();
     if data.variants.is_empty() {
-        errors.at(ident.span(), "an enum without variants has no value that could be part of a key");
+        let message = "an enum without variants has no value that could be part of a key";
+        errors.at(ident.span(), with_help(message, "add its variants"));
     }
     for variant in &data.variants {
         let (name, text) = (&variant.ident, snake_case(&unraw(&variant.ident)));

@@ -51,7 +51,7 @@ use proc_macro::TokenStream;
 /// | `name` | the name under which it is on record; required |
 /// | `version` | the version of its code and input; required |
 /// | `key` | the key template, such as `"invoice:<invoice_id>:collect:v1"`; required |
-/// | `destination` | a constant of type `Contract`, or `none`; left out, nothing is claimed, and what is unknown is parked |
+/// | `destination` | a constant of type `Contract`, `none`, or `steps` where each step has its own; left out, nothing is claimed, and what is unknown is parked |
 /// | `on_unknown` | `park` (the default), `may_duplicate` or `may_lose`; required where a declared destination does not recognise a repeated request |
 /// | `retry` | `standard` (the default), `aggressive`, `relaxed`, or a constant of type `RetryPolicy` |
 /// | `timeout` | how long one attempt may run: `"30s"` (`ms`, `s`, `m`, `h`, `d`), or a constant of type `Duration`; `"60s"` if left out |
@@ -105,8 +105,10 @@ pub fn operation(args: TokenStream, item: TokenStream) -> TokenStream {
 /// - `#[volatile]`: may differ between two submissions of one action, such as a trace id: it is no part of the fingerprint,
 ///   and what is executed is the input that was submitted first. Adding or removing the mark needs a new version.
 ///
-/// Fields go by the names that serde writes (`rename`, `rename_all`). Nested inputs are found by their type, also in
-/// `Option`, `Vec` and `Box`; not behind a type alias of those.
+/// Fields go by the names that serde writes (`rename`, `rename_all`, `flatten`). Nested inputs are found by their type,
+/// also in `Option`, `Vec`, `Box` and arrays. In a map, a tuple or another generic type, and under `serde(with = …)`, the
+/// whole field is redacted if something in it is personal, and `#[volatile]` within it does nothing. Not found are inputs
+/// behind a type alias of such types, in an enum, or in a struct that is no input: mark the field that leads there.
 ///
 /// # Findings
 ///

@@ -30,7 +30,13 @@ fn parse(input: ParseStream<'_>) -> syn::Result<(Option<Path>, Vec<Path>)> {
         krate = Some(crate_path(input)?);
         input.parse::<Token![;]>()?;
     }
-    let entries = input.parse_terminated(Expr::parse, Token![,])?;
+    let entries = input.parse_terminated(Expr::parse, Token![,]).map_err(|error| {
+        let message = format!("a registry is a list of operations with commas between them: {error}");
+        syn::Error::new(
+            error.span(),
+            with_help(message, "write it as `registry![collect_invoice, mail::send_receipt]`"),
+        )
+    })?;
     let paths: syn::Result<Vec<Path>> = entries.into_iter().map(path).collect();
     Ok((krate, paths?))
 }

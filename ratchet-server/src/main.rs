@@ -3,11 +3,13 @@
 mod error;
 mod explain;
 mod lint;
+mod terminal;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use terminal::harmless;
 
 /// Background operations that are safe to run more than once.
 #[derive(Parser)]
@@ -36,7 +38,7 @@ fn main() -> ExitCode {
     };
     ended.unwrap_or_else(|error| {
         // Without standard error there is nobody to tell; `eprintln!` would panic.
-        let _ = writeln!(io::stderr(), "error: {error}");
+        let _ = writeln!(io::stderr(), "{}", harmless(&format!("error: {error}")));
         ExitCode::from(2)
     })
 }

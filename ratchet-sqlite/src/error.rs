@@ -11,13 +11,21 @@ use ratchet_core::LedgerError;
 #[derive(Debug, Clone)]
 pub(crate) enum Fault {
     Busy,
+    /// Its snapshot is older than what another writer committed.
+    ReadBeforeWrite,
     ReadOnly,
     Full,
     NoSchema,
-    NewerSchema { found: i64, known: i64 },
+    NewerSchema {
+        found: i64,
+        known: i64,
+    },
     Damaged(&'static str),
     Moved,
-    Store { doing: &'static str, source: SharedError },
+    Store {
+        doing: &'static str,
+        source: SharedError,
+    },
 }
 
 /// The driver's error, shared by the callers of one batch.
@@ -44,11 +52,16 @@ const READONLY: i32 = 8;
 const CORRUPT: i32 = 11;
 const FULL: i32 = 13;
 const NOTADB: i32 = 26;
+/// An extended one.
+const BUSY_SNAPSHOT: i32 = 517;
 
 impl Fault {
     /// What `error` means, which came up while the ledger tried to do something.
     pub(crate) fn of(doing: &'static str, error: sqlx::Error) -> Self {
-        match primary_code(&error) {
+        let code = extended_code(&error);
+        // The primary code is what is left without the extension.
+        match code.map(|code| code & 0xff) {
+            _ if code == Some(BUSY_SNAPSHOT) => Self::ReadBeforeWrite,
             Some(BUSY | LOCKED) => Self::Busy,
             Some(READONLY) => Self::ReadOnly,
             Some(FULL) => Self::Full,
@@ -65,7 +78,7 @@ impl Fault {
     /// What a caller is told; `waited` is how long a connection waits for a lock.
     pub(crate) fn told(&self, waited: Duration) -> LedgerError {
         match self {
-            Self::Busy => LedgerError::Busy { waited },
+            Self::Busy | Self::ReadBeforeWrite => LedgerError::Busy { waited },
             Self::ReadOnly => LedgerError::ReadOnly,
             Self::Full => LedgerError::Full,
             Self::NoSchema => LedgerError::NoSchema,
@@ -95,10 +108,9 @@ impl<T> While<T> for Result<T, sqlx::Error> {
     }
 }
 
-/// SQLite's result code without its extension: `SQLITE_BUSY_SNAPSHOT` is a kind of `SQLITE_BUSY`.
-fn primary_code(error: &sqlx::Error) -> Option<i32> {
-    let code: i32 = error.as_database_error()?.code()?.parse().ok()?;
-    Some(code & 0xff)
+/// SQLite's result code with its extension: `SQLITE_BUSY_SNAPSHOT` is a kind of `SQLITE_BUSY`.
+fn extended_code(error: &sqlx::Error) -> Option<i32> {
+    error.as_database_error()?.code()?.parse().ok()
 }
 
 /// SQLite has no code of its own for it.

@@ -4,6 +4,8 @@
 //! One task writes and commits for many callers at once, every commit is synced before anybody is answered, and reads
 //! go through connections of their own. [`enqueue_in`] and [`submit_in`] work inside a transaction of yours.
 //!
+//! [`once()`] guards an effect in a database of yours, whatever ledger there is: a row beside the effect keeps it single.
+//!
 //! The tables are made by plain SQL files with a version of their own in `ratchet_schema`; the query plans of the hot
 //! paths name their indexes, so they do not depend on `ANALYZE`.
 
@@ -14,10 +16,12 @@ mod claim;
 mod columns;
 mod declare;
 mod desk;
+mod effects;
 mod enqueue;
 mod error;
 mod ledger;
 mod maintenance;
+mod once;
 mod options;
 mod place;
 mod read;
@@ -31,8 +35,9 @@ mod writer;
 
 pub use enqueue::enqueue_in;
 pub use ledger::SqliteLedger;
+pub use once::{once, once_in};
 pub use options::SqliteOptions;
-pub use schema::migrate;
+pub use schema::{migrate, migrate_effects};
 pub use submit::{submit_in, submit_in_at};
 
 /// The sqlx whose connections [`submit_in`], [`enqueue_in`] and [`migrate`] take: version 0.9. A program that depends

@@ -7,17 +7,39 @@ use sqlx::{Connection as _, SqliteConnection};
 
 use crate::error::{Fault, While as _};
 
-/// Every step from one version to the next, in order; a released file never changes.
+/// Some tables that have one version.
 ///
-/// They are not run by `sqlx::migrate!`, whose table of applied migrations belongs to the user of the database.
-const MIGRATIONS: [&str; 2] =
-    [include_str!("../migrations/0001_initial.sql"), include_str!("../migrations/0002_hidden.sql")];
+/// They are not made by `sqlx::migrate!`, whose table of applied migrations belongs to the user of the database.
+struct Schema {
+    /// Every step from one version to the next, in order; a released file never changes.
+    migrations: &'static [&'static str],
+    make_version: &'static str,
+    read_version: &'static str,
+    write_version: &'static str,
+}
 
-/// The version that this release reads and writes.
-#[allow(clippy::cast_possible_wrap, reason = "a handful of files")]
-const KNOWN: i64 = MIGRATIONS.len() as i64;
+/// The ledger's tables.
+const LEDGER: Schema = Schema {
+    migrations: &[
+        include_str!("../migrations/0001_initial.sql"),
+        include_str!("../migrations/0002_hidden.sql"),
+    ],
+    make_version: "CREATE TABLE ratchet_schema (version INTEGER NOT NULL) STRICT; \
+                   INSERT INTO ratchet_schema VALUES (0)",
+    read_version: "SELECT version FROM ratchet_schema",
+    write_version: "UPDATE ratchet_schema SET version = ?1",
+};
 
-/// Makes or updates the ledger's tables in the caller's own database.
+/// The table of `once`, which may stand in a database without a ledger.
+const EFFECTS: Schema = Schema {
+    migrations: &[include_str!("../migrations/effects_0001_initial.sql")],
+    make_version: "CREATE TABLE ratchet_effects_schema (version INTEGER NOT NULL) STRICT; \
+                   INSERT INTO ratchet_effects_schema VALUES (0)",
+    read_version: "SELECT version FROM ratchet_effects_schema",
+    write_version: "UPDATE ratchet_effects_schema SET version = ?1",
+};
+
+/// Makes or updates the ledger's tables in the caller's own database, and that of [`once`](crate::once()).
 ///
 /// Opening a [`SqliteLedger`](crate::SqliteLedger) does the same; this is for programs that only submit, with
 /// [`submit_in`](crate::submit_in). It waits for other programs that migrate at the same time, and does nothing where
@@ -38,18 +60,20 @@ pub async fn migrate(connection: &mut SqliteConnection) -> Result<(), LedgerErro
     bring_up_to_date(connection).await.map_err(|fault| fault.told(Duration::ZERO))
 }
 
+/// Makes or updates the table of [`once`](crate::once()) in the caller's own database: for one that holds no ledger.
+///
+/// [`migrate`], and opening a [`SqliteLedger`](crate::SqliteLedger), make it too. It waits for other programs that
+/// migrate at the same time, and does nothing where the table is up to date.
+///
+/// # Errors
+/// As [`migrate`].
+pub async fn migrate_effects(connection: &mut SqliteConnection) -> Result<(), LedgerError> {
+    EFFECTS.bring_up_to_date(connection).await.map_err(|fault| fault.told(Duration::ZERO))
+}
+
 pub(crate) async fn bring_up_to_date(connection: &mut SqliteConnection) -> Result<(), Fault> {
-    // Most starts find everything in place and need no write lock.
-    if !is_current(found(connection).await?)? {
-        let doing = "update its tables";
-        let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.while_trying(doing)?;
-        let from = found(&mut transaction).await?;
-        if !is_current(from)? {
-            run_from(from, &mut transaction).await.while_trying(doing)?;
-        }
-        transaction.commit().await.while_trying(doing)?;
-    }
-    Ok(())
+    LEDGER.bring_up_to_date(connection).await?;
+    EFFECTS.bring_up_to_date(connection).await
 }
 
 /// Takes the write lock of the caller's transaction and makes sure that the tables are there.
@@ -60,47 +84,68 @@ pub(crate) async fn require(connection: &mut SqliteConnection) -> Result<(), Fau
     const OTHER_VERSION: &str =
         "UPDATE ratchet_schema SET version = version WHERE version <> ?1 RETURNING version";
     let other: Option<i64> = sqlx::query_scalar(OTHER_VERSION)
-        .bind(KNOWN)
+        .bind(LEDGER.known())
         .fetch_optional(connection)
         .await
         .while_trying("look for its tables")?;
     match other {
         None => Ok(()),
-        Some(found) if is_current(found)? => Ok(()),
+        Some(found) if LEDGER.is_current(found)? => Ok(()),
         Some(_) => Err(Fault::NoSchema),
     }
 }
 
-/// The version of the tables; 0 if there are none.
-async fn found(connection: &mut SqliteConnection) -> Result<i64, Fault> {
-    let version = sqlx::query_scalar("SELECT version FROM ratchet_schema")
-        .fetch_optional(connection)
-        .await
-        .while_trying("read the version of its tables");
-    match version {
-        Ok(version) => version.ok_or(Fault::Damaged("the version of its tables is missing")),
-        Err(Fault::NoSchema) => Ok(0),
-        Err(fault) => Err(fault),
+impl Schema {
+    /// The version that this release reads and writes.
+    #[allow(clippy::cast_possible_wrap, reason = "a handful of files")]
+    const fn known(&self) -> i64 {
+        self.migrations.len() as i64
     }
-}
 
-fn is_current(found: i64) -> Result<bool, Fault> {
-    if found > KNOWN {
-        return Err(Fault::NewerSchema { found, known: KNOWN });
+    async fn bring_up_to_date(&self, connection: &mut SqliteConnection) -> Result<(), Fault> {
+        // Most starts find everything in place and need no write lock.
+        if !self.is_current(self.found(connection).await?)? {
+            let doing = "update its tables";
+            let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.while_trying(doing)?;
+            let from = self.found(&mut transaction).await?;
+            if !self.is_current(from)? {
+                self.run_from(from, &mut transaction).await.while_trying(doing)?;
+            }
+            transaction.commit().await.while_trying(doing)?;
+        }
+        Ok(())
     }
-    Ok(found == KNOWN)
-}
 
-async fn run_from(version: i64, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-    if version == 0 {
-        let first = "CREATE TABLE ratchet_schema (version INTEGER NOT NULL) STRICT; \
-                     INSERT INTO ratchet_schema VALUES (0)";
-        sqlx::raw_sql(first).execute(&mut *connection).await?;
+    /// The version of the tables; 0 if there are none.
+    async fn found(&self, connection: &mut SqliteConnection) -> Result<i64, Fault> {
+        let version = sqlx::query_scalar(self.read_version)
+            .fetch_optional(connection)
+            .await
+            .while_trying("read the version of its tables");
+        match version {
+            Ok(version) => version.ok_or(Fault::Damaged("the version of its tables is missing")),
+            Err(Fault::NoSchema) => Ok(0),
+            Err(fault) => Err(fault),
+        }
     }
-    let done = usize::try_from(version).unwrap_or(0);
-    for migration in &MIGRATIONS[done..] {
-        sqlx::raw_sql(*migration).execute(&mut *connection).await?;
+
+    fn is_current(&self, found: i64) -> Result<bool, Fault> {
+        let known = self.known();
+        if found > known {
+            return Err(Fault::NewerSchema { found, known });
+        }
+        Ok(found == known)
     }
-    sqlx::query("UPDATE ratchet_schema SET version = ?1").bind(KNOWN).execute(connection).await?;
-    Ok(())
+
+    async fn run_from(&self, version: i64, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+        if version == 0 {
+            sqlx::raw_sql(self.make_version).execute(&mut *connection).await?;
+        }
+        let done = usize::try_from(version).unwrap_or(0);
+        for migration in &self.migrations[done..] {
+            sqlx::raw_sql(*migration).execute(&mut *connection).await?;
+        }
+        sqlx::query(self.write_version).bind(self.known()).execute(connection).await?;
+        Ok(())
+    }
 }

@@ -17,6 +17,8 @@ use tokio::sync::watch;
 pub(crate) enum Fault {
     /// It is carried out, and its answer is lost.
     LoseAnswer,
+    /// It is not carried out, this one time.
+    FailOnce,
     /// It never returns.
     Hang,
 }
@@ -27,6 +29,8 @@ pub(crate) enum Call {
     Claim,
     Start,
     Renew,
+    BeginStep,
+    FinishStep,
 }
 
 #[derive(Debug)]
@@ -50,12 +54,20 @@ impl FaultyLedger {
         match fault.map(|(_, fault)| fault) {
             None => work.await,
             Some(Fault::Hang) => std::future::pending().await,
+            Some(Fault::FailOnce) => {
+                self.set(None);
+                Err(cut())
+            }
             Some(Fault::LoseAnswer) => {
                 let _ = work.await;
-                Err(LedgerError::Store { doing: "answer", source: "the connection was cut".into() })
+                Err(cut())
             }
         }
     }
+}
+
+fn cut() -> LedgerError {
+    LedgerError::Store { doing: "answer", source: "the connection was cut".into() }
 }
 
 fn call_of(orders: &[Order]) -> Option<Call> {
@@ -64,6 +76,8 @@ fn call_of(orders: &[Order]) -> Option<Call> {
     match orders.first()?.command {
         Command::Start { .. } => Some(Call::Start),
         Command::Renew { .. } => Some(Call::Renew),
+        Command::BeginStep { .. } => Some(Call::BeginStep),
+        Command::FinishStep { .. } => Some(Call::FinishStep),
         _ => None,
     }
 }

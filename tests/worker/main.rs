@@ -5,7 +5,9 @@
 mod ends;
 mod faults;
 mod faulty;
+mod nested_marks;
 mod outcomes;
 mod privacy;
 mod serving;
+mod steps;
 mod support;

@@ -1,6 +1,7 @@
 //! `cargo xtask`: set-up, tests and checks of this repository.
 
 mod command;
+mod lexicon;
 mod readme;
 mod steps;
 mod tools;
@@ -30,6 +31,8 @@ enum Task {
     },
     /// Lists the steps of `test`.
     Steps,
+    /// Measures the lexicons on labelled keys and names.
+    Lexicon(lexicon::Files),
 }
 
 fn main() -> ExitCode {
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
             }
             Ok(())
         }
+        Task::Lexicon(files) => lexicon::measure(&files),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,

@@ -27,7 +27,8 @@ fn format() -> Result<(), Failed> {
 
 fn clippy() -> Result<(), Failed> {
     tools::need_component("clippy", "clippy")?;
-    run("cargo clippy --locked --workspace --all-targets --all-features -- -D warnings")
+    run("cargo clippy --locked --workspace --all-targets --all-features -- -D warnings")?;
+    run("cargo clippy --locked --manifest-path benches/compile/Cargo.toml -- -D warnings")
 }
 
 fn features() -> Result<(), Failed> {

@@ -48,6 +48,10 @@ impl LeaseClock {
         *self.locked() = End::Over;
     }
 
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     pub(crate) fn stands(&self) -> bool {
         match *self.locked() {
             End::Never => true,

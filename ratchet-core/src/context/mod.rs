@@ -2,8 +2,10 @@
 
 mod cancellation;
 mod lease_clock;
-mod pins;
+mod orders;
 mod sends;
+mod step;
+mod unit_test;
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,22 +13,23 @@ use std::sync::Arc;
 pub use cancellation::CancelReason;
 pub(crate) use cancellation::Cancellation;
 pub(crate) use lease_clock::LeaseClock;
-pub(crate) use pins::{LedgerPins, Pins, UnitTestPins};
+use orders::{LedgerOrders, Orders, answered, unfitting};
 pub use sends::Sending;
 use sends::Sends;
+use step::Entered;
+pub use step::NamedStep;
 
-use ratchet_key::{Key, KeyError};
+use ratchet_key::KeyError;
 
-use crate::contract::Contract;
-use crate::decide::PinRequest;
+use crate::contract::{Contract, Mechanism};
+use crate::decide::{Answer, Command, PinRequest};
+use crate::effect_guard::is_in_transaction;
 use crate::failure::Failure;
 use crate::ledger::SharedLedger;
 use crate::model::{
-    Cause, CauseKind, Fingerprint, Generation, Namespace, Outcome, Pin, Priority, Record, RecordId,
-    Submission, Token, Version, WIRE_KEY_RECIPE,
+    Cause, CauseKind, Fingerprint, Outcome, Pin, Record, RecordId, StepName, Token, Version, WIRE_KEY_RECIPE,
 };
-use crate::operation::Spec;
-use crate::time::{SharedClock, SystemClock};
+use crate::time::Timestamp;
 
 /// What an attempt knows about itself. Cheap to clone.
 ///
@@ -34,19 +37,27 @@ use crate::time::{SharedClock, SystemClock};
 /// next: they are for logs and for fencing, and must never become part of an idempotency key.
 #[derive(Clone)]
 pub struct Context {
-    shared: Arc<Shared>,
+    attempt: Arc<Attempt>,
+    effect: Arc<Scope>,
 }
 
-struct Shared {
+/// What is the same for the whole attempt.
+struct Attempt {
     id: RecordId,
     version: Version,
-    contract: Contract,
-    wire_key: String,
-    attempt: u32,
+    number: u32,
     token: Token,
     lease: Arc<LeaseClock>,
     cancellation: Arc<Cancellation>,
-    pins: Box<dyn Pins>,
+    orders: Box<dyn Orders>,
+    entered: Entered,
+}
+
+/// What is different for each effect: of a step, or of the handler outside its steps.
+struct Scope {
+    step: Option<StepName>,
+    contract: Contract,
+    wire_key: String,
     sends: Arc<Sends>,
 }
 
@@ -57,97 +68,87 @@ impl Context {
         lease: Arc<LeaseClock>,
         cancellation: Arc<Cancellation>,
     ) -> Result<Self, KeyError> {
-        let pins = LedgerPins { ledger, id: record.id.clone(), token: record.token };
-        Ok(Self {
-            shared: Arc::new(Shared {
-                wire_key: record.id.wire_key(None)?,
-                id: record.id.clone(),
-                version: record.version.clone(),
-                contract: record.effect.contract.clone(),
-                attempt: record.attempts,
-                token: record.token,
-                lease,
-                cancellation,
-                pins: Box::new(pins),
-                sends: Arc::default(),
-            }),
-        })
+        let orders = LedgerOrders { ledger, id: record.id.clone() };
+        Self::new(record, Box::new(orders), lease, cancellation)
     }
 
-    /// A context for a unit test that calls a handler directly: the first attempt, in the default namespace, with a
-    /// lease that lasts.
-    ///
-    /// # Errors
-    /// If the identity is too long.
-    pub(crate) fn of_unit_test(spec: &Spec, key: Key) -> Result<Self, KeyError> {
-        let id = RecordId {
-            namespace: Namespace::DEFAULT,
-            operation: spec.name.clone(),
-            key,
-            generation: Generation::FIRST,
+    fn new(
+        record: &Record,
+        orders: Box<dyn Orders>,
+        lease: Arc<LeaseClock>,
+        cancellation: Arc<Cancellation>,
+    ) -> Result<Self, KeyError> {
+        let attempt = Attempt {
+            id: record.id.clone(),
+            version: record.version.clone(),
+            number: record.attempts,
+            token: record.token,
+            lease,
+            cancellation,
+            orders,
+            entered: Entered::default(),
         };
-        let clock: SharedClock = SystemClock::shared();
-        Ok(Self {
-            shared: Arc::new(Shared {
-                wire_key: id.wire_key(None)?,
-                pins: Box::new(UnitTestPins::new(unit_test_record(spec, &id), clock.clone())),
-                id,
-                version: spec.version.clone(),
-                contract: spec.contract.clone(),
-                attempt: 1,
-                token: Token::new(1),
-                lease: Arc::new(LeaseClock::endless(clock)),
-                cancellation: Arc::new(Cancellation::new()),
-                sends: Arc::default(),
-            }),
-        })
+        let effect = Scope::new(&record.id, None, record.effect.contract.clone())?;
+        Ok(Self { attempt: Arc::new(attempt), effect: Arc::new(effect) })
+    }
+
+    /// The same attempt, for the effect of one step.
+    fn within(&self, step: StepName, contract: Contract) -> Result<Self, KeyError> {
+        let effect = Scope::new(&self.attempt.id, Some(step), contract)?;
+        Ok(Self { attempt: Arc::clone(&self.attempt), effect: Arc::new(effect) })
     }
 
     /// The identity in the form that a destination receives: the same on every attempt.
     #[must_use]
     pub fn key(&self) -> &str {
-        &self.shared.wire_key
+        &self.effect.wire_key
     }
 
     /// The identity of the record.
     #[must_use]
     pub fn id(&self) -> &RecordId {
-        &self.shared.id
+        &self.attempt.id
+    }
+
+    /// The step that this context is for; `None` outside of steps.
+    #[must_use]
+    pub fn step_name(&self) -> Option<&StepName> {
+        self.effect.step.as_ref()
     }
 
     /// The version that the producer asked for.
     #[must_use]
     pub fn version(&self) -> &Version {
-        &self.shared.version
+        &self.attempt.version
     }
 
-    /// What the operation's destination promises.
+    /// What the destination promises: that of the step, or of the operation outside of steps.
     #[must_use]
     pub fn contract(&self) -> &Contract {
-        &self.shared.contract
+        &self.effect.contract
     }
 
     /// Which execution this is, from 1. For logs; never part of a key.
     #[must_use]
     pub fn attempt(&self) -> u32 {
-        self.shared.attempt
+        self.attempt.number
     }
 
     /// The fence of this attempt's lease: a destination that has seen a higher one can refuse this one.
     #[must_use]
     pub fn token(&self) -> Token {
-        self.shared.token
+        self.attempt.token
     }
 
     /// Why the handler should stop, if it should.
     #[must_use]
     pub fn cancelled(&self) -> Option<CancelReason> {
-        self.shared.cancellation.reason()
+        self.attempt.cancellation.reason()
     }
 
     /// Waits until the handler should stop, and says why.
     pub async fn cancellation(&self) -> CancelReason {
-        self.shared.cancellation.wait().await
+        self.attempt.cancellation.wait().await
     }
 
     /// Whether the lease still stands, by the wall clock and by the monotonic one.
@@ -159,7 +160,7 @@ impl Context {
     /// A failure that says that the next send did not happen; its outcome is unknown if an earlier one of this attempt
     /// may have had an effect.
     pub fn check_lease(&self) -> Result<(), Failure> {
-        if self.shared.lease.stands() {
+        if self.attempt.lease.stands() {
             return Ok(());
         }
         Err(self.not_sent(Cause::new(CauseKind::LeaseLost, "the lease passed before the request was sent")))
@@ -171,8 +172,9 @@ impl Context {
         self.unsent(Failure::new(Outcome::NotApplied { cause, retry_after: None }))
     }
 
-    fn unsent(&self, failure: Failure) -> Failure {
-        Failure::new(self.shared.sends.judge_unsent(failure.into_outcome()))
+    /// The same for a failure that speaks of one send alone.
+    pub(crate) fn unsent(&self, failure: Failure) -> Failure {
+        Failure::new(self.effect.sends.judge_unsent(failure.into_outcome()))
     }
 
     /// Writes down what is about to be sent, before it is sent, and says what to send as the identity.
@@ -184,16 +186,50 @@ impl Context {
     /// A failure if the request differs from the pinned one, if the lease is gone or if it may not be sent again; in
     /// each case this request was not sent.
     pub async fn pin(&self, scope: &str, request: Fingerprint) -> Result<Pin, Failure> {
+        self.check_place()?;
         self.check_lease()?;
         let request = PinRequest {
-            wire_key: self.shared.wire_key.clone(),
+            wire_key: self.effect.wire_key.clone(),
             recipe: WIRE_KEY_RECIPE,
             scope: scope.to_owned(),
             request,
         };
-        let pin = self.shared.pins.pin(request).await.map_err(|failure| self.unsent(failure))?;
-        self.check_lease()?;
-        Ok(pin)
+        let command = Command::Pin { token: self.token(), step: self.effect.step.clone(), request };
+        match self.ask(command).await? {
+            Answer::Pinned(pin) => {
+                self.check_lease()?;
+                Ok(pin)
+            }
+            _ => Err(self.unsent(unfitting())),
+        }
+    }
+
+    /// Asks the ledger before something is done; where it does not answer, that was not done.
+    async fn ask(&self, command: Command) -> Result<Answer, Failure> {
+        let ordered = self.attempt.orders.order(command).await;
+        answered(ordered).map_err(|failure| self.unsent(failure))
+    }
+
+    /// Whether this is a place to send from.
+    fn check_place(&self) -> Result<(), Failure> {
+        if is_in_transaction() {
+            return Err(self.misused(
+                "a transaction of `once` is open: send before or after it, since a transaction that waits for a \
+                 destination keeps everybody else waiting",
+            ));
+        }
+        if *self.contract().mechanism() == Mechanism::Database {
+            return Err(self.misused(
+                "the contract says that the effect is in a database, and this is a request: put it into a step with \
+                 the contract of its destination",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A failure for code that cannot work: nothing was sent, and trying again would change nothing.
+    fn misused(&self, why: impl fmt::Display) -> Failure {
+        self.unsent(Failure::rejected(why))
     }
 
     /// Says that a request is about to leave, after [`pin`](Self::pin) and before the first byte.
@@ -215,43 +251,33 @@ impl Context {
     /// }
     /// ```
     pub fn begin_send(&self) -> Sending {
-        self.shared.sends.begin()
+        self.effect.sends.begin()
+    }
+
+    /// The worker's clock.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.attempt.lease.now()
     }
 
     /// What the handler's outcome is worth, given what it has sent.
     pub(crate) fn judge(&self, outcome: Outcome) -> Outcome {
-        self.shared.sends.judge(outcome)
+        self.effect.sends.judge(outcome)
     }
 }
 
-fn unit_test_record(spec: &Spec, id: &RecordId) -> Record {
-    use crate::decide::{SubmitDecision, decide_submission};
-    use crate::model::Payload;
-    use crate::time::Timestamp;
-
-    let submission = Submission {
-        id: id.clone(),
-        version: spec.version.clone(),
-        input: Payload::from_stored("null"),
-        compared: None,
-        policy: spec.policy.clone(),
-        contract: spec.contract.clone(),
-        not_before: None,
-        priority: Priority::default(),
-        renewal: None,
-    };
-    match decide_submission(None, &submission, Timestamp::EPOCH) {
-        SubmitDecision::Insert { record, .. } => *record,
-        SubmitDecision::Answer(_) => unreachable!("there is no record that could answer"),
+impl Scope {
+    fn new(id: &RecordId, step: Option<StepName>, contract: Contract) -> Result<Self, KeyError> {
+        Ok(Self { wire_key: id.wire_key(step.as_ref())?, step, contract, sends: Arc::default() })
     }
 }
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
-            .field("operation", &self.shared.id.operation)
-            .field("key", &format_args!("{}", self.shared.id.digest()))
-            .field("attempt", &self.shared.attempt)
+            .field("operation", &self.attempt.id.operation)
+            .field("key", &format_args!("{}", self.attempt.id.digest()))
+            .field("step", &self.effect.step)
+            .field("attempt", &self.attempt.number)
             .finish_non_exhaustive()
     }
 }

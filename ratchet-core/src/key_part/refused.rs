@@ -24,7 +24,7 @@ impl HoldsNumber<u64> for Key {}
 #[diagnostic::on_unimplemented(
     message = "R002: the clock type `{T}` cannot be part of a key: a time read during an attempt differs on the next one, so nothing would be deduplicated",
     label = "a point of time in a key",
-    note = "use the id of the record, or a calendar date or period that belongs to the business (jiff::civil::Date)"
+    note = "use the id of the record, or a calendar date or period that belongs to the business, such as `jiff::civil::Date`"
 )]
 pub trait HoldsDay<T> {}
 

@@ -24,10 +24,6 @@ impl HiddenPath {
     pub fn field(&self, name: &str) -> Self {
         Self(self.0.iter().map(String::as_str).chain([name]).map(str::to_owned).collect())
     }
-
-    pub(crate) fn depth(&self) -> usize {
-        self.0.len()
-    }
 }
 
 /// The parts of an input that are not shown to people; kept in the ledger for each operation and version.
@@ -90,6 +86,7 @@ fn hide_at(value: &mut Value, path: &[String]) {
                 hide_at(field, rest);
             }
         }
-        _ => {}
+        // Written in another form than in fields.
+        _ => hide(value),
     }
 }

@@ -39,6 +39,12 @@ macro_rules! name {
                 Self(Cow::Borrowed(text))
             }
 
+            /// Takes what the macro has checked, so that the compiler need not do it once more for each operation.
+            #[allow(dead_code, reason = "generated code has two of these names")]
+            pub(crate) const fn from_macro(text: &'static str) -> Self {
+                Self(Cow::Borrowed(text))
+            }
+
             /// The name as text.
             #[must_use]
             pub const fn as_str(&self) -> &str {
@@ -58,6 +64,14 @@ macro_rules! name {
         impl From<$name> for String {
             fn from(name: $name) -> Self {
                 name.0.into_owned()
+            }
+        }
+
+        impl TryFrom<&str> for $name {
+            type Error = NameError;
+
+            fn try_from(text: &str) -> Result<Self, NameError> {
+                Self::new(text)
             }
         }
 

@@ -15,14 +15,14 @@ pub const fn checked_window(spec: Spec) -> Spec {
         && last.as_nanos() > window.as_nanos()
     {
         let text = names(&spec, "R009")
-                .push(" may be sent again ")
+                .push(" may be sent again up to ")
                 .push_duration(last)
                 .push(" after its first send, and its destination is sure to recognise the key for ")
                 .push_duration(window)
                 .push(" only (it remembers for ")
                 .push_duration(memory)
                 .push(", less a margin), so a late retry could act a second time\nhelp: ")
-                .push("end the retries sooner with another `retry` or a shorter `timeout`, or say with `remembers_for` how ")
+                .push("end the retries sooner with a `retry` of your own, such as `RetryPolicy::doubling(3, …)`, or a shorter `timeout`; or say with `remembers_for` how ")
                 .push("long the destination is documented to remember");
         panic!("{}", text.as_str());
     }
@@ -115,25 +115,40 @@ pub(super) const fn require_indistinct(parts: &[bool]) {
     }
 }
 
-/// Stops the compiler if a field that is marked `#[key]` is not in the template.
-pub(super) const fn require_keys<O: Operation>() {
+/// Stops the compiler if the template contradicts the marks of the input's fields.
+pub(super) const fn require_marks<O: Operation>() {
     let [_, _, template] = O::TEXTS;
     let keys = O::Codec::KEYS;
     let mut at = 0;
     while at < keys.len() {
         if !is_named(keys[at], template) {
-            let text = Text::new()
-                .push("R007: the field `")
-                .push(keys[at])
-                .push(
-                    "` of the input is marked `#[key]`, and the key template does not name it\nhelp: add `<",
-                )
-                .push(keys[at])
-                .push(">` to the template, or remove `#[key]`");
-            panic!("{}", text.as_str());
+            let why = "` of the input is marked `#[key]`, and the key template does not name it\nhelp: add it to the template, or remove `#[key]`";
+            panic!("{}", Text::new().push("R007: the field `").push(keys[at]).push(why).as_str());
         }
         at += 1;
     }
+    let marks = O::Codec::MARKS;
+    let mut personal = false;
+    let mut at = 0;
+    while at < marks.len() {
+        let mark = marks[at];
+        if is_named(mark.field, template) {
+            if mark.volatile {
+                let why = "` of the input is marked `#[volatile]` and stands in the key: what differs from one attempt to the next gives each another key\nhelp: take it out of the template, or remove `#[volatile]`";
+                panic!("{}", Text::new().push("R015: the field `").push(mark.field).push(why).as_str());
+            }
+            if mark.personal && !O::PERSONAL_KEY {
+                let why = "` of the input is marked `#[pii]` and stands in the key, which is copied into logs and the records of the destination\nhelp: name an opaque id from your own records in its place";
+                panic!("{}", Text::new().push("R004: the field `").push(mark.field).push(why).as_str());
+            }
+            personal |= mark.personal;
+        }
+        at += 1;
+    }
+    assert!(
+        personal || !O::PERSONAL_KEY,
+        "R015: there is nothing to allow: R004 was not found here\nhelp: remove this permission"
+    );
 }
 
 /// Whether a placeholder is this field, or leads through it.

@@ -2,7 +2,7 @@
 
 use super::overlap::{Edges, overlap};
 use super::text::Text;
-use super::{Handler, Spec};
+use super::{Handler, Texts};
 
 /// Name, version and key template of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,13 +15,16 @@ pub struct Declared {
     pub template: &'static str,
     edges: Edges,
     new_identity: bool,
+    /// It stands in for one that does not compile, so nothing more is said about it.
+    refused: bool,
 }
 
 impl Declared {
     /// What is compared of an operation.
     #[must_use]
-    pub const fn of(spec: &'static Spec) -> Self {
-        Self::new(spec.name.as_str(), spec.version.as_str(), spec.template, spec.new_identity.is_some())
+    pub const fn of([name, version, template]: Texts, new_identity: bool) -> Self {
+        // Not of the specification: if that is wrong, its own error is the only one.
+        Self::new(name, version, template, new_identity)
     }
 
     const fn new(
@@ -36,6 +39,7 @@ impl Declared {
             template,
             edges: Edges::of(template),
             new_identity,
+            refused: template.is_empty(),
         }
     }
 }
@@ -87,7 +91,9 @@ impl Clash {
     #[must_use]
     pub const fn explain(self) -> &'static str {
         match self {
-            Self::SameOperation(..) => "they have the same name and version; give one of them another name",
+            Self::SameOperation(..) => {
+                "they have the same name and version; give one of them another name, or list it once if it is one operation"
+            }
             Self::SharedKey(..) => {
                 "some values give both the same key, so two actions could not be told apart; name the action in the template, such as `:collect`"
             }
@@ -116,6 +122,9 @@ pub const fn first_clash(all: &[Declared]) -> Option<Clash> {
 }
 
 const fn clash(one: &Declared, other: &Declared, at: usize, and: usize) -> Option<Clash> {
+    if one.refused || other.refused {
+        return None;
+    }
     if one.name.is(&other.name) {
         if one.version.is(&other.version) {
             return Some(Clash::SameOperation(at, and));
@@ -163,14 +172,18 @@ pub const fn require_apart(all: &[Handler], place: usize) {
     }
 }
 
-/// FNV-1a.
+/// In the manner of FNV-1a, over eight bytes at a time: each step of it is one of the compiler.
 const fn hash(text: &str) -> u64 {
-    let bytes = text.as_bytes();
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let mut rest = text.as_bytes();
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let mut at = 0;
-    while at < bytes.len() {
-        hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
-        at += 1;
+    while let Some((eight, others)) = rest.split_first_chunk::<8>() {
+        hash = (hash ^ u64::from_le_bytes(*eight)).wrapping_mul(PRIME).rotate_left(29);
+        rest = others;
+    }
+    while let Some((one, others)) = rest.split_first() {
+        hash = (hash ^ *one as u64).wrapping_mul(PRIME);
+        rest = others;
     }
     hash
 }
@@ -218,5 +231,12 @@ mod tests {
         assert_eq!(first_clash(&[with_reason(first), renamed]), None);
         let same = with_reason(declared("a", "1", "b:<id>"));
         assert_eq!(first_clash(&[first, same]), Some(Clash::SameOperation(0, 1)));
+    }
+
+    #[test]
+    fn what_does_not_compile_clashes_with_nothing() {
+        let sound = declared("a", "1", "a:<>");
+        let refused = declared("a", "1", "");
+        assert_eq!(first_clash(&[sound, refused, refused]), None);
     }
 }

@@ -49,7 +49,7 @@ type Attempt = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 #[derive(Debug, Clone, Copy)]
 pub struct Handler {
     declared: Declared,
-    spec: &'static Spec,
+    spec: fn() -> &'static Spec,
     marks: &'static [Mark],
     run: fn(Call, Payload) -> Attempt,
 }
@@ -74,8 +74,8 @@ impl Handler {
 
     /// What the attribute says.
     #[must_use]
-    pub const fn spec(&self) -> &'static Spec {
-        self.spec
+    pub fn spec(&self) -> &'static Spec {
+        (self.spec)()
     }
 
     /// What of an input is not shown to people.

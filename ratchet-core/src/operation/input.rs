@@ -15,7 +15,7 @@ use crate::model::{Payload, PayloadError};
     message = "`{Self}` is not the input of an operation",
     label = "this type needs #[derive(ratchet::Input)]; or add a second plain parameter",
     note = "add #[derive(serde::Serialize, serde::Deserialize, ratchet::Input)] to the struct",
-    note = "an operation takes one such struct, or two and more plain parameters"
+    note = "an operation takes one such struct, or two or more plain parameters"
 )]
 pub trait Input: Serialize + DeserializeOwned + Send + 'static {
     /// Which of its fields are personal, and which are left out of the fingerprint.

@@ -1,6 +1,7 @@
 //! What the fields of an input are marked as: personal, or no part of the fingerprint.
 
 use std::marker::PhantomData;
+use std::ptr;
 
 use serde_json::Value;
 
@@ -10,18 +11,44 @@ use crate::model::{HiddenPath, HiddenPaths, hide};
 /// A field of an input that is marked, or holds fields that are; made by `#[derive(Input)]`.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
-    name: &'static str,
-    personal: bool,
-    volatile: bool,
+    /// Its name in Rust, by which templates go.
+    pub(super) field: &'static str,
+    /// Its name in the JSON; `None` if its own fields stand among those around it.
+    name: Option<&'static str>,
+    pub(super) personal: bool,
+    pub(super) volatile: bool,
     /// A function, so that types which hold each other do not ask for each other while compiling.
     inner: fn() -> &'static [Mark],
+    /// Whether the inner marks hold at places that are not known.
+    scattered: bool,
 }
 
 impl Mark {
-    /// The field that is called `name` in JSON.
+    /// The field that is called `name`.
     #[must_use]
     pub const fn field(name: &'static str) -> Self {
-        Self { name, personal: false, volatile: false, inner: || &[] }
+        Self {
+            field: name,
+            name: Some(name),
+            personal: false,
+            volatile: false,
+            inner: || &[],
+            scattered: false,
+        }
+    }
+
+    /// It has another name in the JSON.
+    #[must_use]
+    pub const fn written(mut self, name: &'static str) -> Self {
+        self.name = Some(name);
+        self
+    }
+
+    /// Its own fields stand among those around it.
+    #[must_use]
+    pub const fn flattened(mut self) -> Self {
+        self.name = None;
+        self
     }
 
     /// Its value is not shown.
@@ -44,6 +71,25 @@ impl Mark {
         self.inner = inner;
         self
     }
+
+    /// A type with marks of its own is somewhere in it: if something of that is personal, all of it is hidden.
+    #[must_use]
+    pub const fn scattered(mut self, inner: fn() -> &'static [Mark]) -> Self {
+        self.scattered = true;
+        self.inner(inner)
+    }
+
+    /// Where it stands in an object.
+    fn place<'v>(&self, object: &'v mut Value) -> Option<&'v mut Value> {
+        match self.name {
+            Some(name) => object.get_mut(name),
+            None => Some(object),
+        }
+    }
+
+    fn hides_all(&self) -> bool {
+        self.personal || self.scattered && has_personal((self.inner)())
+    }
 }
 
 /// The marks of a type, whether it is an input or not.
@@ -51,7 +97,7 @@ impl Mark {
 /// Generated code names `Inner::<T>::MARKS` with [`Unmarked`] in scope: for an input, the constant of the type is found
 /// first, and for everything else that of the trait.
 #[derive(Debug)]
-pub struct Inner<T>(PhantomData<T>);
+pub struct Inner<T: ?Sized>(PhantomData<T>);
 
 impl<T: Input> Inner<T> {
     /// Those of the input.
@@ -64,23 +110,44 @@ pub trait Unmarked {
     const MARKS: &'static [Mark] = &[];
 }
 
-impl<T> Unmarked for Inner<T> {}
+impl<T: ?Sized> Unmarked for Inner<T> {}
 
 /// Hides what is personal.
-pub(crate) fn redact(value: &mut Value, marks: &[Mark]) {
+pub(crate) fn redact(value: &mut Value, marks: &'static [Mark]) {
     match value {
+        Value::Null => {}
         Value::Array(items) => items.iter_mut().for_each(|item| redact(item, marks)),
-        Value::Object(fields) => {
+        Value::Object(_) => {
             for mark in marks {
-                match fields.get_mut(mark.name) {
-                    Some(field) if mark.personal => hide(field),
+                match mark.place(value) {
+                    Some(field) if mark.hides_all() => hide(field),
                     Some(field) => redact(field, (mark.inner)()),
                     None => {}
                 }
             }
         }
+        // What is personal is written in another form than in fields.
+        _ if has_personal(marks) => hide(value),
         _ => {}
     }
+}
+
+/// Whether something is personal, at any level.
+fn has_personal(marks: &'static [Mark]) -> bool {
+    fn seek(marks: &'static [Mark], seen: &mut Vec<&'static [Mark]>) -> bool {
+        if holds(seen, marks) {
+            return false;
+        }
+        seen.push(marks);
+        marks.iter().any(|mark| mark.personal || seek((mark.inner)(), seen))
+    }
+    seek(marks, &mut Vec::new())
+}
+
+/// Whether the marks of a type are among these. A type that holds itself comes to the same place in memory again, though
+/// perhaps not at once: a constant may have several.
+fn holds(types: &[&'static [Mark]], marks: &'static [Mark]) -> bool {
+    types.iter().any(|other| ptr::eq(*other, marks))
 }
 
 /// The input without what is no part of its fingerprint; `None` if that is all of it.
@@ -102,10 +169,11 @@ fn remove_volatile(value: &mut Value, marks: &[Mark]) -> bool {
             }
         }
         Value::Object(fields) => {
-            for mark in marks {
-                if mark.volatile {
-                    removed |= fields.remove(mark.name).is_some();
-                } else if let Some(field) = fields.get_mut(mark.name) {
+            for mark in marks.iter().filter(|mark| mark.volatile) {
+                removed |= mark.name.is_some_and(|name| fields.remove(name).is_some());
+            }
+            for mark in marks.iter().filter(|mark| !mark.scattered) {
+                if let Some(field) = mark.place(value) {
                     removed |= remove_volatile(field, (mark.inner)());
                 }
             }
@@ -115,26 +183,32 @@ fn remove_volatile(value: &mut Value, marks: &[Mark]) -> bool {
     removed
 }
 
-/// Types that hold themselves have paths without end; deeper than this, the whole field is hidden.
-const DEEPEST_PATH: usize = 8;
-
 /// The paths of what is personal.
-pub(crate) fn hidden_paths(marks: &[Mark]) -> HiddenPaths {
+pub(crate) fn hidden_paths(marks: &'static [Mark]) -> HiddenPaths {
     let mut paths = Vec::new();
-    collect(marks, &HiddenPath::default(), &mut paths);
+    collect(marks, &HiddenPath::default(), &mut Vec::new(), &mut paths);
     HiddenPaths::new(paths)
 }
 
-fn collect(marks: &[Mark], before: &HiddenPath, paths: &mut Vec<HiddenPath>) {
+/// `around` are the types that lead here. One that holds itself has paths without end, so it is hidden as a whole.
+fn collect(
+    marks: &'static [Mark],
+    before: &HiddenPath,
+    around: &mut Vec<&'static [Mark]>,
+    paths: &mut Vec<HiddenPath>,
+) {
+    around.push(marks);
     for mark in marks {
-        let here = before.field(mark.name);
+        let here = mark.name.map_or_else(|| before.clone(), |name| before.field(name));
         let inner = (mark.inner)();
-        if mark.personal || (here.depth() >= DEEPEST_PATH && !inner.is_empty()) {
+        let again = holds(around, inner);
+        if mark.hides_all() || again && has_personal(inner) {
             paths.push(here);
-        } else {
-            collect(inner, &here, paths);
+        } else if !again {
+            collect(inner, &here, around, paths);
         }
     }
+    around.pop();
 }
 
 #[cfg(test)]
@@ -151,6 +225,12 @@ mod tests {
         Mark::field("at").volatile(),
     ];
     const TREE: &[Mark] = &[Mark::field("name").personal(), Mark::field("children").inner(|| TREE)];
+
+    const LIST: &[Mark] = &[
+        Mark::field("name").personal(),
+        Mark::field("next").inner(|| LIST),
+        Mark::field("last").inner(|| LIST),
+    ];
 
     fn order() -> Value {
         json!({"id": 7, "note": null, "at": 1, "customers": [{"e/mail": "a", "seen": 2}, {"id": 3, "e/mail": "b"}]})
@@ -177,6 +257,34 @@ mod tests {
     }
 
     #[test]
+    fn what_is_personal_is_hidden_with_all_around_it_where_its_place_is_not_known() {
+        const DAY: &[Mark] = &[Mark::field("seen").volatile()];
+        const PLACES: &[Mark] = &[
+            Mark::field("flat").flattened().inner(|| CUSTOMER),
+            Mark::field("by_id").scattered(|| CUSTOMER),
+            Mark::field("by_day").scattered(|| DAY),
+        ];
+        let value = json!({"e/mail": "a", "seen": 2, "by_id": {"7": {"e/mail": "a"}}, "by_day": {"seen": 1}});
+        let shown = json!({"e/mail": HIDDEN, "seen": 2, "by_id": HIDDEN, "by_day": {"seen": 1}});
+        for (mut value, shown) in
+            [(value.clone(), shown), (json!("a"), json!(HIDDEN)), (json!(null), json!(null))]
+        {
+            let mut stored = value.clone();
+            hidden_paths(PLACES).hide(&mut stored);
+            redact(&mut value, PLACES);
+            assert_eq!((&value, &stored), (&shown, &shown));
+        }
+        let rest = json!({"e/mail": "a", "by_id": {"7": {"e/mail": "a"}}, "by_day": {"seen": 1}});
+        assert_eq!(without_volatile(&value, PLACES), Some(rest));
+    }
+
+    #[test]
+    fn a_type_that_holds_itself_and_nothing_personal_hides_nothing() {
+        const PLAIN: &[Mark] = &[Mark::field("at").volatile(), Mark::field("children").inner(|| PLAIN)];
+        assert!(hidden_paths(PLAIN).is_empty());
+    }
+
+    #[test]
     fn a_type_that_holds_itself_has_a_finite_list_that_hides_more() {
         let mut value = (0..20).fold(json!([]), |inner, _| json!([{"name": "x", "children": inner}]));
         let mut exact = value.clone();
@@ -184,5 +292,8 @@ mod tests {
         assert!(!value.to_string().contains("\"x\""), "{value}");
         redact(&mut exact, TREE);
         assert_eq!(exact.to_string().matches(HIDDEN).count(), 20);
+        // However many ways lead back to it.
+        let paths = serde_json::to_value(hidden_paths(LIST)).unwrap();
+        assert!(paths.as_array().unwrap().len() < 10, "{paths}");
     }
 }

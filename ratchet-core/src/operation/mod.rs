@@ -51,10 +51,14 @@ pub trait Operation: Send + Sync + Sized + 'static {
 
     /// Name, version and key template.
     const TEXTS: Texts;
-    /// Everything that the attribute says.
-    const SPEC: &'static Spec;
+    /// Whether the template may differ from that of another version.
+    const NEW_IDENTITY: bool = false;
+    /// Whether a field that is marked `#[pii]` may stand in the key.
+    const PERSONAL_KEY: bool = false;
+    /// Everything that the attribute says. A function, so that what is wrong with it is said once, at the attribute.
+    const SPEC: fn() -> &'static Spec;
     /// What is compared with other operations while compiling.
-    const DECLARED: Declared = Declared::of(Self::SPEC);
+    const DECLARED: Declared = Declared::of(Self::TEXTS, Self::NEW_IDENTITY);
     /// The operation without its types.
     const HANDLER: Handler = Handler::of::<Self>();
 
@@ -62,7 +66,7 @@ pub trait Operation: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// If a value cannot be part of a key, or the key is too long.
-    fn key(input: &Self::Input) -> Result<Key, KeyError>;
+    fn render(input: &Self::Input) -> Result<Key, KeyError>;
 
     /// Calls the function.
     fn call(call: Call, input: Self::Input) -> impl Running<Self>;
@@ -81,7 +85,7 @@ impl<O: Operation, F: Future<Output = O::Return> + Send> Running<O> for F {}
 /// # Errors
 /// If a value cannot be part of a key, or the key is too long.
 pub fn key_of<O: Operation>(input: &O::Input) -> Result<Key, KeyError> {
-    O::key(input)
+    O::render(input)
 }
 
 /// The return types of handlers: `Result<T, Failure>` for every `T` that serde can write and read.
@@ -101,6 +105,8 @@ pub trait Returns: Send + 'static {
     fn into_result(self) -> Result<Self::Output, Failure>;
 }
 
+// What such a `T` lacks is no error of its own.
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned + Send + 'static> Returns for Result<T, Failure> {
     type Output = T;
 

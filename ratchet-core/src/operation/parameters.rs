@@ -29,6 +29,8 @@ pub trait Parameter: Sized {
     fn decode(value: Value) -> Result<Self, PayloadError>;
 }
 
+// What of the two is lacking is no error of its own.
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned> Parameter for T {
     fn encode(&self) -> Result<Value, PayloadError> {
         Payload::value_of(self)

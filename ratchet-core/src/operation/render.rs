@@ -40,6 +40,14 @@ impl Render {
         Self::default()
     }
 
+    /// What the template begins with.
+    #[must_use]
+    pub fn of(text: &'static str) -> Self {
+        let mut render = Self::new();
+        render.literal(text);
+        render
+    }
+
     /// Appends literal text of the template.
     #[inline]
     pub fn literal(&mut self, text: &'static str) -> &mut Self {

@@ -132,7 +132,7 @@ impl<O: Operation> Request<O> {
             Refused::Key(error) => EnqueueError::Key(error),
             Refused::Input(error) => EnqueueError::Input(error),
         })?;
-        let spec = O::SPEC;
+        let spec = (O::SPEC)();
         let (generation, renewal) = match self.renewal {
             Some((after, renewal)) => (after, Some(renewal)),
             None => (Generation::FIRST, None),
@@ -301,6 +301,6 @@ pub fn answered<O: Operation>(
     key: KeyDigest,
     answer: Submitted,
 ) -> Result<Enqueued<OutputOf<O>>, EnqueueError> {
-    telemetry::submitted(&O::SPEC.name, key, &answer);
+    telemetry::submitted(&(O::SPEC)().name, key, &answer);
     Enqueued::from_answer(answer)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::contract::Contract;
 use crate::model::{OperationName, Priority, Version};
 use crate::operation::Operation;
-use crate::operation::checked::{require_distinguishing, require_indistinct, require_keys};
+use crate::operation::checked::{require_distinguishing, require_indistinct, require_marks};
 use crate::operation::state::StateRequirement;
 
 use crate::policy::Policy;
@@ -36,12 +36,11 @@ impl Spec {
     /// tell records apart.
     ///
     /// # Panics
-    /// If no placeholder tells records apart (R006), the template leaves out a field that is marked `#[key]` (R007), or
-    /// name or version are outside their alphabets, which the macro checks before.
+    /// If no placeholder tells records apart (R006), or the template contradicts the marks of the input (R004, R007, R015).
     #[must_use]
     pub const fn of<O: Operation>(parts: &[bool]) -> Self {
         require_distinguishing(parts);
-        require_keys::<O>();
+        require_marks::<O>();
         Self::plain::<O>()
     }
 
@@ -52,7 +51,7 @@ impl Spec {
     #[must_use]
     pub const fn of_indistinct<O: Operation>(parts: &[bool]) -> Self {
         require_indistinct(parts);
-        require_keys::<O>();
+        require_marks::<O>();
         Self::plain::<O>()
     }
 
@@ -61,8 +60,8 @@ impl Spec {
     pub const fn plain<O: Operation>() -> Self {
         let [name, version, template] = O::TEXTS;
         Self {
-            name: OperationName::from_static(name),
-            version: Version::from_static(version),
+            name: OperationName::from_macro(name),
+            version: Version::from_macro(version),
             template,
             new_identity: None,
             contract: Contract::NONE,

@@ -4,28 +4,40 @@ use crate::finding::Code;
 use crate::lexicon::rule::{List, Rule, Scope, Topic};
 
 /// Words that make a try a business fact, or a bound on tries rather than their number.
-const BUSINESS: List = "exam, quiz, test, assessment, max, min, maximum, allowed";
+const BUSINESS: List =
+    "exam, quiz, test, assessment, question, exercise, course, max, min, maximum, allowed, limit";
 
 pub(super) const TOPIC: Topic = Topic {
     code: Code::R001,
     category: None,
     neutral_tails: "\
-        count, counter, number, num, no, nr, n, index, idx, seq, made, used, left, remaining, str",
+        count, counter, cnt, number, num, no, nr, n, index, idx, seq, ordinal, total, made, used, left, \
+        remaining, done, length, len, size, suffix, tag, label, str",
     rules: &[
         Rule {
             scope: Scope::Unless(BUSINESS),
             phrases: "\
-                attempt, attempts, reattempt, reattempts, retry, retries, retried, try, tries, redelivery, \
-                redeliveries, redelivered, retransmission, retransmissions, versuch, versuche, tentativa, \
-                tentativas, intento, intentos",
+                attempt, attempts, reattempt, reattempts, retry, retries, retried, retrying, try, tries, \
+                redelivery, redeliveries, redelivered, redrive, redrives, retransmission, retransmissions, \
+                resend, resends, resent, rerun, reruns, requeue, requeues, requeued, versuch, versuche, \
+                wiederholung, wiederholungen, tentativa, tentativas, retentativa, retentativas, intento, \
+                intentos, reintento, reintentos, essai, essais, tentatives, numero tentative, num tentative, \
+                tentativo, tentativi, poging, pogingen, próba, proba, próby, försök, forsok, попытка, \
+                попытки",
         },
         Rule {
             scope: Scope::Anywhere,
             phrases: "\
-                attempt count, retry count, delivery count, receive count, failure count, error count, \
+                attempt count, retry count, delivery count, receive count, dequeue count, dispatch count, \
+                claim count, execution count, invocation count, send count, restart count, failure count, \
+                failures count, error count, failed count, fail count, failures, deliveries, \
                 deliveries so far, failures so far, attempts so far, tries so far, retries so far, \
-                times delivered, times tried, times received, num delivered, failed count",
+                times delivered, times tried, times received, times sent, times executed, num delivered, \
+                num deliveries, executions, delivery tag, receipt handle",
         },
+        // NATS counts per consumer: another number for each delivery of one message.
+        Rule { scope: Scope::Of("sequence, seq"), phrases: "consumer" },
+        Rule { scope: Scope::Of("consumer"), phrases: "sequence, seq" },
     ],
     why: "counts attempts, so every retry would carry another key and nothing would be deduplicated",
     help: "the handler can read the attempt from `ctx.attempt()`",

@@ -7,27 +7,40 @@
 //!    is: an `attempt_id` is an id and an `email_template` is a template, whatever stands before. This one
 //!    principle replaces most lists of exceptions.
 //! 3. Before that, words at the end that do not change what the thing is are dropped (`retry_count` counts
-//!    retries, `phone_number` is a phone).
-//! 4. A rule may ask for an entity (`customer.name`, not `product.name`) or be silenced by other words
-//!    (`exam_attempt` is a business fact).
+//!    retries, `phone_number` is a phone), and so are those that repeat the entity (`m_name` of a `member`).
+//! 4. A rule may ask what the phrase is said of (`customer.name` or `customer_name`, not `product.name`) or be
+//!    silenced by other words (`exam_attempt` is a business fact). Words that leave this open are skipped: the
+//!    `permanent_city` of an employee is the city of an employee.
+//! 5. Of a field, the type has its say: a flag or a time is no address, and few numbers are.
 //!
-//! Each topic has its own file, which holds the rules and the words that explain them.
+//! Each topic has its own file, which holds the rules and the words that explain them; `entities` lists what
+//! names belong to, and `value` what types can hold.
 
 mod attempt;
 mod category;
 mod credential;
+mod entities;
+mod index;
+mod name;
 mod pii;
 mod random;
 mod rule;
 mod time;
 mod types;
+mod value;
 mod words;
 
 pub use category::Category;
 pub use types::judge_type;
 
+use std::sync::LazyLock;
+
 use crate::finding::Code;
-use rule::{Name, Topic};
+use index::Lexicon;
+use name::Name;
+pub(crate) use rule::List;
+use rule::Topic;
+use value::Value;
 
 /// The judgement on one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,14 +57,39 @@ pub struct NameFinding {
     pub help: &'static str,
 }
 
-/// The topics in the order in which they are asked: what must not leak first, then what defeats deduplication.
-const TOPICS: [&Topic; 6] =
-    [&credential::TOPIC, &pii::TOPIC, &attempt::TOPIC, &attempt::TOKENS, &random::TOPIC, &time::TOPIC];
+/// What must not leak, in the order in which it is asked.
+static LEAKS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(leaks()));
 
-/// Judges one name: the last name of a placeholder, or a field of a struct.
+/// What makes every attempt another action.
+static DEDUPLICATION: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(deduplication()));
+
+/// What is personal in a record only because of what the record is about.
+static RECORDS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(records()));
+
+/// What is known by a mail address.
+static LINKS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(std::iter::once(&pii::ACCOUNT_LINKS)));
+
+fn leaks() -> impl Iterator<Item = &'static Topic> {
+    std::iter::once(&credential::TOPIC).chain(pii::TOPICS)
+}
+
+fn deduplication() -> impl Iterator<Item = &'static Topic> {
+    [&attempt::TOPIC, &attempt::TOKENS, &random::TOPIC, &time::TOPIC].into_iter()
+}
+
+fn records() -> impl Iterator<Item = &'static Topic> {
+    [&pii::CLINICAL_CONTENT, &pii::CARE_DATES, &pii::EMPLOYMENT].into_iter()
+}
+
+#[cfg(test)]
+fn every_topic() -> impl Iterator<Item = &'static Topic> {
+    leaks().chain(records()).chain([&pii::ACCOUNT_LINKS]).chain(deduplication())
+}
+
+/// Judges one name in a key: the last name of a placeholder, or a field of a struct that is in it.
 ///
-/// `entity` is what the name belongs to: the name before it in the path, or the struct. For a field of an
-/// input only `R004` and `R005` matter; the other codes are about keys.
+/// `entity` is what the name belongs to: the name before it in the path, or the struct. Fields of an input that
+/// are in no key are for [`judge_field`].
 ///
 /// ```
 /// use ratchet_key::{Code, judge_name};
@@ -64,7 +102,15 @@ const TOPICS: [&Topic; 6] =
 #[must_use]
 pub fn judge_name(entity: Option<&str>, name: &str) -> Option<NameFinding> {
     let name = Name::new(entity, name);
-    TOPICS.iter().find_map(|topic| topic.judge(&name))
+    let leak = |name: &Name| LEAKS.judge(name).next();
+    let found = if name.is_about() { None } else { leak(&name).or_else(|| leak(&name.bare()?)) };
+    found.or_else(|| DEDUPLICATION.judge(&name).next())
+}
+
+/// The finding of a code on something that is known by other means than its name, such as a call.
+pub(crate) fn found(code: Code, word: String) -> Option<NameFinding> {
+    let topic = leaks().chain(deduplication()).find(|topic| topic.code == code)?;
+    Some(NameFinding { code, word, category: topic.category, why: topic.why, help: topic.help })
 }
 
 /// Judges a field of an input: `R013` for personal data, `R005` for a credential.
@@ -80,10 +126,44 @@ pub fn judge_name(entity: Option<&str>, name: &str) -> Option<NameFinding> {
 /// assert_eq!(judge_field(Some("customer"), "email_verified", Some("bool")), None);
 /// ```
 #[must_use]
-pub fn judge_field(entity: Option<&str>, name: &str, _type_name: Option<&str>) -> Option<NameFinding> {
-    let mut found = judge_name(entity, name).filter(|found| matches!(found.code, Code::R004 | Code::R005))?;
-    if found.code == Code::R004 {
-        found.code = Code::R013;
+pub fn judge_field(entity: Option<&str>, name: &str, type_name: Option<&str>) -> Option<NameFinding> {
+    let name = Name::new(entity, name);
+    let value = type_name.map_or(Value::Open, Value::of);
+    if value == Value::Flag || name.is_about() {
+        return None;
     }
-    Some(found)
+    let find = |name: &Name| {
+        let can_be = |found: &NameFinding| found.category.is_none_or(|it| value.can_be(it, &found.word));
+        // A link that is known by its mail address holds more than its name says.
+        let link = if value == Value::Link { LINKS.judge(name).next() } else { None };
+        link.or_else(|| LEAKS.judge(name).chain(RECORDS.judge(name)).find(can_be))
+    };
+    find(&name).or_else(|| find(&name.bare()?)).map(in_input)
+}
+
+/// Says of a field what was said of a key.
+fn in_input(found: NameFinding) -> NameFinding {
+    let why = match found.category {
+        _ if found.code == Code::R005 => {
+            "is a credential, and inputs are stored with the record and shown to operators"
+        }
+        Some(Category::IndirectPii) => {
+            "says something about a person, and inputs are stored with the record and shown to operators"
+        }
+        Some(Category::FinancialAccount) => {
+            "leads to a card or a bank account, and inputs are stored with the record and shown to operators"
+        }
+        Some(Category::Health) => {
+            "speaks of somebody's health, and inputs are stored with the record and shown to operators"
+        }
+        _ => "is personal data, and inputs are stored with the record and shown to operators",
+    };
+    let (code, help) = match found.code {
+        Code::R005 => (Code::R005, "store it elsewhere and pass its id, or give it to the worker as `State`"),
+        _ => (
+            Code::R013,
+            "mark it `#[pii]`, and it is shown as `[redacted]`; or pass the id of the record that holds it",
+        ),
+    };
+    NameFinding { code, why, help, ..found }
 }

@@ -32,9 +32,42 @@ fn starts_word(previous: Option<char>, char: char, next: Option<char>) -> bool {
     char.is_uppercase() && (!previous.is_uppercase() || next.is_some_and(char::is_lowercase))
 }
 
+/// The singular of an English word, near enough to compare entities: `addresses`, `allergies`, `users`.
+pub(super) fn singular(mut word: String) -> String {
+    let ends = |ending: &str| word.ends_with(ending);
+    if word.len() <= 3 || !ends("s") || ["ss", "us", "is"].into_iter().any(ends) {
+        return word;
+    }
+    if ends("ies") {
+        word.truncate(word.len() - 3);
+        word.push('y');
+    } else if ["sses", "xes", "ches", "shes"].into_iter().any(ends) {
+        word.truncate(word.len() - 2);
+    } else {
+        word.pop();
+    }
+    word
+}
+
 #[cfg(test)]
 mod tests {
-    use super::words;
+    use super::{singular, words};
+
+    #[test]
+    fn plurals_of_tables() {
+        for (word, expected) in [
+            ("users", "user"),
+            ("addresses", "address"),
+            ("allergies", "allergy"),
+            ("boxes", "box"),
+            ("address", "address"),
+            ("status", "status"),
+            ("diagnosis", "diagnosis"),
+            ("obs", "obs"),
+        ] {
+            assert_eq!(singular(word.to_owned()), expected);
+        }
+    }
 
     #[test]
     fn names_are_split_at_case_changes_digits_and_separators() {

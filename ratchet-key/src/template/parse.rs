@@ -67,6 +67,9 @@ impl Parser {
 
     /// Reads the placeholder that `rest` begins with and gives its length.
     fn placeholder(&mut self, rest: &str) -> usize {
+        if let Some(length) = nested_length(rest) {
+            return self.nested(rest.get(..length).unwrap_or_default());
+        }
         let Some(length) = placeholder_length(rest) else {
             return self.unclosed(rest);
         };
@@ -79,6 +82,20 @@ impl Parser {
         });
         self.segments.push(Segment::Placeholder { path, span });
         length
+    }
+
+    /// Brackets within brackets, such as `<<id>>`: one mistake, however many brackets there are.
+    fn nested(&mut self, whole: &str) -> usize {
+        let span = Span { start: self.at, end: self.at + whole.len() };
+        let doubled = read_path(whole.trim_matches(['<', '>'])).ok();
+        let name = doubled.map_or_else(|| "invoice_id".to_owned(), |path| path.join("."));
+        self.report(
+            span,
+            format!("`{}` has brackets within brackets, and a placeholder is one name", visible(whole)),
+            format!("name a parameter or a field of the input: `<{name}>`"),
+        );
+        self.segments.push(Segment::Placeholder { path: Vec::new(), span });
+        whole.len()
     }
 
     /// A `<` without its `>`: reported with what looks like the name.
@@ -109,8 +126,8 @@ impl Parser {
     /// Takes a run of characters of one kind off the front, and reports it unless it is sound.
     fn literal_run(&mut self, tail: &str, start: usize) -> usize {
         if let Some(braces) = braces(tail) {
-            let name = braces.trim_matches(['{', '}', '$']);
-            let shown = if name.is_empty() { "name".to_owned() } else { visible(name) };
+            let inside = braces.trim_matches(['{', '}', '$']).split(':').next().unwrap_or_default().trim();
+            let shown = read_path(inside).map_or_else(|_| "name".to_owned(), |path| path.join("."));
             let span = Span { start, end: start + braces.len() };
             self.report(
                 span,
@@ -131,6 +148,23 @@ impl Parser {
         // Every run has at least one character, so the loops above end.
         run.max(1)
     }
+}
+
+/// The length of what `rest` begins with up to the `>` of its first `<`, if there are brackets in between.
+fn nested_length(rest: &str) -> Option<usize> {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for (at, char) in rest.char_indices() {
+        match char {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = depth.max(deepest);
+        if depth == 0 {
+            return (deepest > 1).then_some(at + 1);
+        }
+    }
+    None
 }
 
 /// The length of the placeholder that `rest` begins with, brackets included.

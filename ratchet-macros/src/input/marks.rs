@@ -1,6 +1,6 @@
 //! `#[key]`, `#[pii]` and `#[volatile]` on a field or a parameter.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Attribute, GenericArgument, Meta, PathArguments, Type};
@@ -54,20 +54,38 @@ impl Marks {
         self.pii.is_some() || self.volatile.is_some()
     }
 
-    /// `Mark::field("email").personal()`; `None` where there is nothing to say.
-    pub(crate) fn emit(&self, name: &str, ty: &Type) -> Option<TokenStream> {
-        let inner = holder_of_marks(ty).filter(|_| !self.matters());
-        if !self.matters() && inner.is_none() {
-            return None;
-        }
-        let personal = self.pii.map(|_| quote!(.personal()));
+    /// `Mark::field("email").personal()`; nothing where there is nothing to say.
+    pub(crate) fn emit(&self, field: &str, place: &Place, ty: &Type) -> Vec<TokenStream> {
+        let written = match &place.name {
+            None => Some(quote!(.flattened())),
+            Some(name) => (name != field).then(|| quote!(.written(#name))),
+        };
+        let field = quote!(__r::Mark::field(#field) #written);
         let volatile = self.volatile.map(|_| quote!(.volatile()));
-        let inner = inner.map(|ty| {
+        if self.pii.is_some() {
+            return vec![quote!(#field.personal() #volatile)];
+        }
+        let mut held = Vec::new();
+        find_held(ty, place.is_rewritten, &mut held);
+        if held.is_empty() {
+            return volatile.map(|volatile| quote!(#field #volatile)).into_iter().collect();
+        }
+        let mark = |held: Held<'_>| {
+            let (ty, method) = (held.ty, if held.is_scattered { "scattered" } else { "inner" });
             let span = generated(last_name(ty));
-            quote_spanned!(span=> .inner(|| __r::Inner::<#ty>::MARKS))
-        });
-        Some(quote!(__r::Mark::field(#name) #personal #volatile #inner))
+            let method = Ident::new(method, span);
+            quote_spanned!(span=> #field #volatile .#method(|| __r::Inner::<#ty>::MARKS))
+        };
+        held.into_iter().map(mark).collect()
     }
+}
+
+/// Where the value of a field or a parameter stands in the JSON.
+pub(crate) struct Place {
+    /// `None` if its fields stand among those around it.
+    pub(crate) name: Option<String>,
+    /// Whether code of the user's writes it, in a form of its own.
+    pub(crate) is_rewritten: bool,
 }
 
 /// `const MARKS`, if there are any.
@@ -82,35 +100,55 @@ pub(crate) fn constant(marks: &[TokenStream]) -> Option<TokenStream> {
     })
 }
 
-/// The type within options, lists and boxes, if it may have marked fields of its own.
-fn holder_of_marks(ty: &Type) -> Option<&Type> {
+/// A type that may have marked fields of its own.
+struct Held<'a> {
+    ty: &'a Type,
+    /// Whether it is not known where in the JSON its fields stand, as in a map.
+    is_scattered: bool,
+}
+
+fn find_held<'a>(ty: &'a Type, is_scattered: bool, held: &mut Vec<Held<'a>>) {
     let path = match ty {
-        Type::Group(group) => return holder_of_marks(&group.elem),
-        Type::Paren(paren) => return holder_of_marks(&paren.elem),
+        Type::Group(group) => return find_held(&group.elem, is_scattered, held),
+        Type::Paren(paren) => return find_held(&paren.elem, is_scattered, held),
+        Type::Array(array) => return find_held(&array.elem, is_scattered, held),
+        Type::Slice(slice) => return find_held(&slice.elem, is_scattered, held),
+        Type::Tuple(tuple) => return tuple.elems.iter().for_each(|ty| find_held(ty, true, held)),
         Type::Path(path) => path,
-        _ => return None,
+        _ => return,
     };
-    let last = path.path.segments.last()?;
+    let Some(last) = path.path.segments.last() else { return };
     match &last.arguments {
-        PathArguments::None if PLAIN.iter().any(|plain| last.ident == plain) => None,
-        PathArguments::None => Some(ty),
-        PathArguments::AngleBracketed(arguments) if HOLDERS.iter().any(|holder| last.ident == holder) => {
-            arguments.args.iter().find_map(|argument| match argument {
-                GenericArgument::Type(held) => holder_of_marks(held),
-                _ => None,
-            })
+        PathArguments::None if PLAIN.iter().any(|plain| last.ident == plain) => {}
+        PathArguments::AngleBracketed(arguments) => {
+            let is_list = HOLDERS.iter().any(|holder| last.ident == holder);
+            for argument in &arguments.args {
+                if let GenericArgument::Type(ty) = argument
+                    && (is_list || !may_be_constant(ty))
+                {
+                    find_held(ty, is_scattered || !is_list, held);
+                }
+            }
         }
-        _ => None,
+        _ => held.push(Held { ty, is_scattered }),
     }
 }
 
+/// Whether it is written like a constant, as `MAX` in `ArrayVec<u8, MAX>`: among generic arguments only the compiler knows.
+fn may_be_constant(ty: &Type) -> bool {
+    let Type::Path(path) = ty else { return false };
+    let last = path.path.segments.last();
+    last.is_some_and(|last| !last.ident.to_string().contains(char::is_lowercase))
+}
+
 /// Types whose JSON is that of what they hold, or a list of it.
-const HOLDERS: [&str; 5] = ["Option", "Vec", "VecDeque", "Box", "Arc"];
+const HOLDERS: [&str; 7] = ["Option", "Vec", "VecDeque", "Box", "Arc", "BTreeSet", "HashSet"];
 
 /// Types that everyone knows to have no marks: nothing is asked of them, which keeps the common input quick to compile.
-const PLAIN: [&str; 30] = [
+const PLAIN: [&str; 31] = [
     "bool",
     "char",
+    "str",
     "u8",
     "u16",
     "u32",

@@ -13,9 +13,9 @@ use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Path, Token};
 use crate::errors::{Errors, with_help};
 use crate::key::Allowances;
 use crate::names::{crate_path, generated, private, unraw, written};
-pub(crate) use marks::{MARKS, Marks, constant as marks_constant};
+pub(crate) use marks::{MARKS, Marks, Place, constant as marks_constant};
 use serde_name::SerdeNames;
-pub(crate) use stored::{credential, personal};
+pub(crate) use stored::{message as stored, personal};
 
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
     match syn::parse2::<DeriveInput>(item) {
@@ -26,7 +26,11 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
 
 fn derive(item: &DeriveInput) -> TokenStream {
     let mut errors = Errors::default();
-    let options = Options::read(&item.attrs, Place::Struct, &mut errors);
+    let options = Options::read(&item.attrs, Owner::Struct, &mut errors);
+    for attr in item.attrs.iter().filter(|attr| MARKS.iter().any(|mark| attr.path().is_ident(mark))) {
+        let message = "R015: this marks a field, and says nothing about a struct";
+        errors.on(attr, with_help(message, "put it on each field that it is said of"));
+    }
     let private = private(options.krate.as_ref());
     let mut found = Found::default();
     match fields(item) {
@@ -70,7 +74,7 @@ struct Found {
 
 impl Found {
     fn field(&mut self, field: &Field, entity: &Ident, all: &SerdeNames, errors: &mut Errors) {
-        let mut options = Options::read(&field.attrs, Place::Field, errors);
+        let mut options = Options::read(&field.attrs, Owner::Field, errors);
         let marks = Marks::read(&field.attrs, errors);
         let Some((ident, name)) = field.ident.as_ref().map(|ident| (ident, unraw(ident))) else { return };
         self.judge(field, ident, &unraw(entity), &marks, &mut options.allow, errors);
@@ -81,16 +85,15 @@ impl Found {
             self.keys.push(name.clone());
         }
         let serde = SerdeNames::read(&field.attrs);
-        if serde.flatten && marks.matters() {
-            let message =
-                "R015: a flattened field has no name of its own in the JSON, so there is nothing to mark";
-            errors.at(
-                ident.span(),
-                with_help(message, "mark the fields inside, and derive `Input` for their struct"),
-            );
+        if let Some((message, help)) = serde.nameless(all).filter(|_| marks.matters()) {
+            errors.at(ident.span(), with_help(message, help));
         }
-        if !serde.flatten && !serde.skipped {
-            self.marks.extend(marks.emit(&serde.of_field(&name, all), ty));
+        if let Some(key) = marks.key.filter(|_| serde.skipped) {
+            let message = "R015: a field that serde skips is not stored, so a handler finds another value in it than the key";
+            errors.at(key, with_help(message, "let serde write it, or remove `#[key]`"));
+        }
+        if !serde.skipped {
+            self.marks.extend(marks.emit(&name, &serde.place(&name, all), ty));
         }
     }
 
@@ -108,7 +111,7 @@ impl Found {
         if found.code == Code::R005 {
             if allow.take(Code::R005).is_none() {
                 let permission = "#[ratchet(allow(R005 = \"why\"))]";
-                errors.at(ident.span(), credential("field", &name, &found, permission));
+                errors.at(ident.span(), stored::message("field", &name, &found, permission));
             }
         } else if marks.pii.is_none() && allow.take(Code::R013).is_none() {
             let permission = "#[ratchet(allow(R013 = \"why\"))]";
@@ -144,7 +147,7 @@ fn fields(item: &DeriveInput) -> Result<&Fields, Error> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Owner {
     Struct,
     Field,
 }
@@ -157,23 +160,23 @@ struct Options {
 }
 
 impl Options {
-    fn read(attrs: &[Attribute], place: Place, errors: &mut Errors) -> Self {
+    fn read(attrs: &[Attribute], owner: Owner, errors: &mut Errors) -> Self {
         let mut options = Self::default();
         for attr in attrs.iter().filter(|attr| attr.path().is_ident("ratchet")) {
             let mut found = Errors::default();
             let parsed = attr.parse_nested_meta(|meta| {
-                if place == Place::Struct && meta.path.is_ident("crate") {
+                if owner == Owner::Struct && meta.path.is_ident("crate") {
                     meta.input.parse::<Token![=]>()?;
                     options.krate = Some(crate_path(meta.input)?);
                     Ok(())
-                } else if place == Place::Field && meta.path.is_ident("allow") {
+                } else if owner == Owner::Field && meta.path.is_ident("allow") {
                     let content;
                     syn::parenthesized!(content in meta.input);
                     options.allow.parse(&content, &mut found)
                 } else {
-                    let help = match place {
-                        Place::Struct => "on an input there is `crate = path`",
-                        Place::Field => "on a field there is `allow(R013 = \"why\")`",
+                    let help = match owner {
+                        Owner::Struct => "on an input there is `crate = path`",
+                        Owner::Field => "on a field there is `allow(R013 = \"why\")`",
                     };
                     Err(meta.error(with_help("R015: unknown argument", help)))
                 }

@@ -3,13 +3,17 @@
 use syn::meta::ParseNestedMeta;
 use syn::{Attribute, LitStr, Token};
 
+use super::Place;
+
 /// What `#[serde(…)]` says about names, on a struct or a field. Its own mistakes are serde's to report.
 #[derive(Default)]
 pub(super) struct SerdeNames {
     rename: Option<String>,
     rename_all: Option<String>,
-    pub(super) flatten: bool,
+    flatten: bool,
     pub(super) skipped: bool,
+    /// Something else is written than the type says: by `with` on a field, by `into` on a struct.
+    rewritten: bool,
 }
 
 impl SerdeNames {
@@ -31,6 +35,7 @@ impl SerdeNames {
         } else if meta.path.is_ident("skip") || meta.path.is_ident("skip_serializing") {
             self.skipped = true;
         } else if meta.input.peek(Token![=]) {
+            self.rewritten |= ["with", "serialize_with", "into"].iter().any(|name| meta.path.is_ident(name));
             meta.value()?.parse::<syn::Expr>()?;
         } else if meta.input.peek(syn::token::Paren) {
             let content;
@@ -40,8 +45,29 @@ impl SerdeNames {
         Ok(())
     }
 
+    /// Why a field of a struct for which `all` holds has no name in the JSON, and what to do; `None` if it has one.
+    pub(super) fn nameless(&self, all: &Self) -> Option<(&'static str, &'static str)> {
+        if all.rewritten {
+            let message =
+                "R015: `#[serde(into = …)]` writes another type, so this field has no place in the JSON";
+            Some((message, "derive `Input` for that type, and mark its fields"))
+        } else if self.flatten {
+            let message =
+                "R015: a flattened field has no name of its own in the JSON, so there is nothing to mark";
+            Some((message, "mark the fields inside, and derive `Input` for their struct"))
+        } else {
+            None
+        }
+    }
+
+    /// Where the value of a field stands.
+    pub(super) fn place(&self, name: &str, all: &Self) -> Place {
+        let name = self.nameless(all).is_none().then(|| self.of_field(name, all));
+        Place { name, is_rewritten: self.rewritten || all.rewritten }
+    }
+
     /// The name of a field of a struct for which `all` holds.
-    pub(super) fn of_field(&self, name: &str, all: &Self) -> String {
+    fn of_field(&self, name: &str, all: &Self) -> String {
         match (&self.rename, &all.rename_all) {
             (Some(rename), _) => rename.clone(),
             (None, Some(rule)) => renamed(name, rule),

@@ -40,7 +40,8 @@ impl Allowances {
             }
             self.one(content, errors)?;
             if content.parse::<Option<Token![,]>>()?.is_none() && !content.is_empty() {
-                errors.at(content.span(), "R015: expected a comma between two permissions");
+                let message = "R015: expected a comma between two permissions";
+                errors.at(content.span(), with_help(message, "write a comma before this"));
             }
         }
         Ok(())
@@ -80,6 +81,12 @@ impl Allowances {
         let allowance = self.0.iter_mut().find(|allowance| allowance.code == code)?;
         allowance.used = true;
         Some(())
+    }
+
+    /// Whether a finding is allowed that was not found so far; from now on the permission counts as used.
+    pub(crate) fn take_unused(&mut self, code: Code) -> bool {
+        let unused = self.0.iter_mut().find(|allowance| allowance.code == code && !allowance.used);
+        unused.map(|allowance| allowance.used = true).is_some()
     }
 
     /// Permissions that nothing needs would hide what comes later.

@@ -6,7 +6,7 @@ use syn::Type;
 use super::allow::Allowances;
 use super::{Report, placeholders};
 use crate::errors::with_help;
-use crate::input::{Marks, credential, personal};
+use crate::input::{Marks, personal, stored as stored_message};
 use crate::names::written;
 use crate::operation::Handler;
 
@@ -39,7 +39,10 @@ fn stored(template: &Template, handler: &Handler, allow: &mut Allowances, report
         let Some(found) = found else { continue };
         if found.code == Code::R005 {
             if allow.take(Code::R005).is_none() {
-                report.error(ident.span(), &credential("parameter", &name, &found, "allow(R005 = \"why\")"));
+                report.error(
+                    ident.span(),
+                    &stored_message("parameter", &name, &found, "allow(R005 = \"why\")"),
+                );
             }
         } else if input.marks.pii.is_none() && allow.take(Code::R013).is_none() {
             report.warnings.push(personal(ident.span(), "parameter", &name, &found, "allow(R013 = \"why\")"));

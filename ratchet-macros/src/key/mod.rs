@@ -20,6 +20,8 @@ pub(crate) struct Key {
     pub(crate) distinction: Distinction,
     /// The literal.
     pub(crate) span: Span,
+    /// A field that is marked as personal may stand in it.
+    pub(crate) personal: bool,
     /// Statements that make the compiler warn.
     pub(crate) warnings: Vec<TokenStream>,
 }
@@ -61,13 +63,15 @@ pub(crate) fn read(args: &Args, handler: &Handler, errors: &mut Errors) -> Optio
         Err(findings) => constant(findings, &text, &mut allow, &mut report),
     };
     let distinction = allow.take(Code::R006).map_or(Distinction::Required, |()| Distinction::Waived);
+    // Whether a field is marked as personal only the compiler knows.
+    let personal = judged && handler.single_input().is_some() && allow.take_unused(Code::R004);
     let (sound, warnings) = (!report.failed, report.warnings);
     if judged {
         // Of a template outside the grammar it is not known what there would be to allow.
         allow.report_unused(report.errors);
     }
     let pieces = key.filter(|_| sound)?;
-    Some(Key { pieces, distinction, span: literal.span(), warnings })
+    Some(Key { pieces, distinction, span: literal.span(), personal, warnings })
 }
 
 /// Reports what the template alone gives away, where there is no signature to match it with.

@@ -79,7 +79,8 @@ impl Args {
                     skip_to_comma(input);
                 }
                 if input.parse::<Option<Token![,]>>()?.is_none() && !input.is_empty() {
-                    errors.at(input.span(), "R015: expected a comma between two arguments");
+                    let message = "R015: expected a comma between two arguments";
+                    errors.at(input.span(), with_help(message, "write a comma before this"));
                     input.parse::<Option<Token![;]>>()?;
                 }
             }
@@ -101,7 +102,8 @@ impl Args {
         errors: &mut Errors,
     ) -> syn::Result<()> {
         let key = input.call(Ident::parse_any).map_err(|error| {
-            Error::new(error.span(), format!("R015: expected an argument: {}", list(KNOWN)))
+            let help = format!("there are {}", list(KNOWN));
+            Error::new(error.span(), with_help("R015: expected the name of an argument", help))
         })?;
         let name = unraw(&key);
         if !KNOWN.contains(&name.as_str()) {
@@ -124,8 +126,8 @@ impl Args {
             return self.allow.parse(&content, errors);
         }
         if input.parse::<Token![=]>().is_err() || input.is_empty() || input.peek(Token![,]) {
-            let text = format!("R015: `{name}` needs a value: `{name} = {}`", example(&name));
-            return Err(Error::new(key.span(), text));
+            let help = format!("write `{name} = {}`", example(&name));
+            return Err(Error::new(key.span(), with_help(format!("R015: `{name}` needs a value"), help)));
         }
         self.set(&name, input, errors)
     }
@@ -135,7 +137,10 @@ impl Args {
             self.krate = Some(crate_path(input)?);
             return Ok(());
         }
-        let expr: Expr = input.parse()?;
+        let expr: Expr = input.parse().map_err(|error| {
+            let message = format!("R015: the value of `{name}` cannot be read: {error}");
+            Error::new(error.span(), with_help(message, format!("write `{name} = {}`", example(name))))
+        })?;
         match name {
             "name" => self.name = Some(checked(name, &expr, 128, "")?),
             "version" => self.version = Some(checked(name, &expr, 32, "ABCDEFGHIJKLMNOPQRSTUVWXYZ+")?),
@@ -212,8 +217,9 @@ fn checked(name: &str, expr: &Expr, longest: usize, beside: &str) -> syn::Result
     );
     let meant = snake_case(&value).split_whitespace().collect::<Vec<_>>().join("_").replace("__", "_");
     let writable = beside.is_empty() && !meant.is_empty() && meant != value && meant.chars().all(sound);
-    let message = if writable { with_help(message, format!("write `\"{meant}\"`")) } else { message };
-    Err(Error::new(text.span(), message))
+    let help =
+        if writable { format!("write `\"{meant}\"`") } else { format!("write it as in `{}`", example(name)) };
+    Err(Error::new(text.span(), with_help(message, help)))
 }
 
 fn skip_to_comma(input: ParseStream<'_>) {

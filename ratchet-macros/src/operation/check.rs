@@ -1,7 +1,7 @@
 //! What the signature of an operation cannot be.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 use syn::{Attribute, PatType, ReturnType, Safety, Signature, Type};
 
 use crate::errors::{Errors, with_help};
@@ -87,7 +87,7 @@ pub(super) fn input_type(ty: &Type, errors: &mut Errors) -> Option<()> {
             errors.on(ty, with_help(message, format!("take `{owned}`")));
             None
         }
-        Type::ImplTrait(_) => {
+        _ if holds_impl(ty.to_token_stream()) => {
             let message = "an operation cannot be generic: one name on record stands for one type of input";
             errors.on(ty, with_help(message, "name a type"));
             None
@@ -109,20 +109,37 @@ const PLAIN: [&str; 21] = [
     "f32", "f64", "String", "Vec", "Option", "HashMap", "Uuid",
 ];
 
-/// Whether the one input can be a struct with fields.
-pub(super) fn is_struct(ty: &Type, errors: &mut Errors) -> bool {
-    let plain = match ty {
+/// Whether it is one of these.
+fn is_plain(ty: &Type) -> bool {
+    match ty {
+        Type::Group(group) => is_plain(&group.elem),
+        Type::Paren(paren) => is_plain(&paren.elem),
         Type::Path(path) => {
             path.path.segments.last().is_some_and(|last| PLAIN.iter().any(|name| last.ident == name))
         }
+        Type::Tuple(_) | Type::Array(_) | Type::Never(_) => true,
         _ => false,
-    };
+    }
+}
+
+/// Whether the one input can be a struct with fields.
+pub(super) fn is_struct(ty: &Type, errors: &mut Errors) -> bool {
+    let plain = is_plain(ty);
     if plain {
         let message = "the one input of an operation is a struct, whose fields the key names";
-        let help = "put it into a struct with #[derive(Serialize, Deserialize, Input)], or add a second plain parameter";
+        let help = "take a struct that has it as a field, with #[derive(Serialize, Deserialize, Input)]";
         errors.on(ty, with_help(message, help));
     }
     !plain
+}
+
+/// Whether `impl Trait` stands in a type, however deep.
+fn holds_impl(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == "impl",
+        TokenTree::Group(group) => holds_impl(group.stream()),
+        _ => false,
+    })
 }
 
 /// The first lifetime in a type that is not `'static`.
@@ -143,17 +160,17 @@ fn lifetime(tokens: TokenStream) -> Option<Span> {
     None
 }
 
+const RESULT: &str = "an operation returns a `Result`, which says what is known about its effect";
+
 pub(super) fn output(sig: &Signature, errors: &mut Errors) -> Option<Type> {
     match &sig.output {
         ReturnType::Default => {
-            let message = "an operation returns a `Result`, which says what is known about its effect";
-            let help = "add `-> Result<(), ratchet::Failure>`";
-            errors.at(sig.ident.span(), with_help(message, help));
+            errors.at(sig.ident.span(), with_help(RESULT, "add `-> Result<(), ratchet::Failure>`"));
             None
         }
         ReturnType::Type(_, ty) => {
             let ty = ty.as_ref();
-            if matches!(ty, Type::ImplTrait(_)) {
+            if holds_impl(ty.to_token_stream()) {
                 let message = "an operation returns a type with a name: its value is stored";
                 errors.on(ty, with_help(message, "write `Result<T, ratchet::Failure>`"));
                 return None;
@@ -161,6 +178,12 @@ pub(super) fn output(sig: &Signature, errors: &mut Errors) -> Option<Type> {
             if let Some(span) = lifetime(ty.to_token_stream()) {
                 let message = "what an operation returns borrows nothing: it is stored";
                 errors.at(span, with_help(message, "use a type that owns its data"));
+                return None;
+            }
+            if is_plain(ty) {
+                let value = if matches!(ty, Type::Never(_)) { quote!(()) } else { ty.to_token_stream() };
+                let help = format!("write `Result<{value}, ratchet::Failure>`");
+                errors.on(ty, with_help(RESULT, help));
                 return None;
             }
             Some(ty.clone())

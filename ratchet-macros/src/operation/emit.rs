@@ -10,7 +10,7 @@ use syn::{Lifetime, LitStr, Type};
 use super::args::Complete;
 use super::guard;
 use super::handler::{Handler, Input, Parameter};
-use crate::input::marks_constant;
+use crate::input::{Place, marks_constant};
 use crate::key::{Distinction, Key, Piece};
 use crate::names::{generated, last_name, local, private};
 
@@ -28,6 +28,8 @@ pub(super) struct Body {
     pub(super) name: LitStr,
     pub(super) version: LitStr,
     pub(super) template: LitStr,
+    /// What is otherwise than usual.
+    pub(super) constants: TokenStream,
     /// Everything that the attribute says, checked.
     pub(super) spec: TokenStream,
     pub(super) key: TokenStream,
@@ -46,6 +48,7 @@ pub(super) fn operation(args: &Complete<'_>, handler: &Handler, key: &Key) -> To
         name: args.name.clone(),
         version: args.version.clone(),
         template: args.key.clone(),
+        constants: constants(args, key),
         spec: args.settings.checked(quote!(#of #settings #states)),
         key: parts.render(key),
         call: call(handler),
@@ -135,7 +138,7 @@ impl<'a> Parts<'a> {
 
     fn operation(&self, body: &Body) -> TokenStream {
         let ident = &self.handler.ident;
-        let Body { call, .. } = body;
+        let Body { call, constants, .. } = body;
         let (input, codec) = self.input_and_codec();
         let unknown = || quote!(__r::Result<(), __r::Failure>);
         let output = self.handler.output.as_ref().map_or_else(unknown, ToTokens::to_token_stream);
@@ -151,8 +154,9 @@ impl<'a> Parts<'a> {
                 type Return = #output;
                 type Codec = #codec;
                 const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
-                const SPEC: &'static __r::Spec = &__SPEC;
-                fn key(#value: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
+                #constants
+                const SPEC: fn() -> &'static __r::Spec = || &__SPEC;
+                fn render(#value: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
                     Self::key(#(#fields),*)
                 }
                 fn call(#given: __r::Call, #value: Self::Input) -> #future {
@@ -201,8 +205,12 @@ impl<'a> Parts<'a> {
         }
         let ident = &self.handler.ident;
         let types = &self.types;
-        let marks: Vec<TokenStream> =
-            self.handler.inputs().filter_map(|input| input.marks.emit(&input.name()?, &input.ty)).collect();
+        let mark = |input: &Input| {
+            let name = input.name().unwrap_or_default();
+            let place = Place { name: Some(name.clone()), is_rewritten: false };
+            input.marks.emit(&name, &place, &input.ty)
+        };
+        let marks: Vec<TokenStream> = self.handler.inputs().flat_map(mark).collect();
         let marks = marks_constant(&marks);
         let fields = self.handler.inputs().map(|input| {
             let (ty, name) = (&input.ty, input.name().unwrap_or_default());
@@ -221,7 +229,14 @@ impl<'a> Parts<'a> {
     /// The body of `key`.
     fn render(&self, key: &Key) -> TokenStream {
         let single = self.handler.single_input().is_some();
-        let steps = key.pieces.iter().map(|piece| match piece {
+        let mut pieces = key.pieces.iter().peekable();
+        let first = pieces.next_if(|piece| matches!(piece, Piece::Literal(_)));
+        let start = if let Some(Piece::Literal(text)) = first {
+            quote!(__r::Render::of(#text))
+        } else {
+            quote!(__r::Render::new())
+        };
+        let steps = pieces.map(|piece| match piece {
             Piece::Literal(text) => quote!(.literal(#text)),
             Piece::Part { input, .. } => {
                 let part = self.part(piece);
@@ -229,7 +244,7 @@ impl<'a> Parts<'a> {
                 quote!(.part(#part, #value))
             }
         });
-        quote!(__r::Render::new() #(#steps)* .finish())
+        quote!(#start #(#steps)* .finish())
     }
 
     /// A placeholder, as a value that knows its type.
@@ -254,6 +269,20 @@ impl<'a> Parts<'a> {
         let of = Ident::new(of, span);
         quote_spanned!(span=> __r::Spec::#of::<#ident>(&[#(#parts.distinguishes()),*]))
     }
+}
+
+fn constants(args: &Complete<'_>, key: &Key) -> TokenStream {
+    let new_identity = args.settings.has_new_identity().then(|| {
+        quote!(
+            const NEW_IDENTITY: __r::bool = true;
+        )
+    });
+    let personal_key = key.personal.then(|| {
+        quote!(
+            const PERSONAL_KEY: __r::bool = true;
+        )
+    });
+    quote!(#new_identity #personal_key)
 }
 
 fn has_lifetime(ty: &Type) -> bool {

@@ -17,6 +17,7 @@ pub(super) fn operation(args: &Args, handler: &Handler) -> TokenStream {
         name: text("invalid"),
         version: text("0"),
         template: text(""),
+        constants: TokenStream::new(),
         spec: quote!(__r::Spec::plain::<#ident>()),
         key: quote!(__r::missing()),
         call: quote!(async { __r::missing() }),

@@ -12,10 +12,16 @@ use crate::names::generated;
 /// A macro that can be declared once in a crate.
 ///
 /// Inside a function the compiler would warn of it (`non_local_definitions`), and a macro does not learn where it
-/// stands. So it is declared where the attribute begins its line, as items of a file do; `registry!` finds the others.
+/// stands. So it is declared where the attribute begins its line, as items of a file do, and not in the examples of a
+/// documentation, which rustdoc puts into functions; `registry!` finds the others.
 pub(super) fn duplicates(name: &LitStr, version: &LitStr) -> Option<TokenStream> {
     let at_the_margin = proc_macro::is_available() && Span::call_site().unwrap().column() == 1;
-    at_the_margin.then(|| once(name, version))
+    (at_the_margin && !is_example()).then(|| once(name, version))
+}
+
+/// By what rustdoc tells the compiler, and the compiler's own lint goes by.
+fn is_example() -> bool {
+    std::env::var_os("UNSTABLE_RUSTDOC_TEST_PATH").is_some()
 }
 
 fn once(name: &LitStr, version: &LitStr) -> TokenStream {

@@ -8,6 +8,7 @@ use syn::{
     Visibility,
 };
 
+use super::stub::Stub;
 use super::{body, check};
 use crate::errors::{Errors, with_help};
 use crate::input::Marks;
@@ -24,12 +25,12 @@ pub(crate) struct Handler {
     /// `None` if the function has none, or one that cannot be named.
     pub(crate) output: Option<Type>,
     pub(crate) deprecated: Option<Attribute>,
-    /// Parameters have attributes that only ratchet knows.
-    marked: bool,
     /// The name of the parameter that is the context.
     pub(crate) context: Option<Ident>,
     /// What follows on the signature.
     pub(super) body: Vec<body::Token>,
+    /// Whether parameters have attributes, some of which may be ours.
+    pub(super) attributed: bool,
 }
 
 /// One parameter, in the order of the signature.
@@ -48,22 +49,28 @@ pub(crate) struct Input {
 }
 
 impl Handler {
-    /// The function's signature; `None` if there is nothing to generate from.
-    pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Option<Self> {
+    /// The function's signature.
+    ///
+    /// # Errors
+    ///
+    /// What is left of it if it cannot be that of an operation; `None` if nothing can stand beside it.
+    pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Result<Self, Option<Box<Stub>>> {
+        let body_matters = body::are_hinted_at(&item.to_string());
         let parse = |input: ParseStream<'_>| {
             let attrs = input.call(Attribute::parse_outer)?;
             let vis: Visibility = input.parse()?;
             let signature = signature(input)?;
-            let body = input.step(|cursor| Ok(body::read(*cursor)))?;
+            let read = if body_matters { body::read } else { body::skip };
+            let body = input.step(|cursor| Ok(read(*cursor)))?;
             Ok((attrs, vis, signature, body))
         };
         match parse.parse2(item) {
             Err(error) => {
                 errors.push(error);
-                None
+                Err(None)
             }
             // The compiler has reported it: it reads an item before it hands it to an attribute.
-            Ok((_, _, None, _)) => None,
+            Ok((_, _, None, _)) => Err(None),
             Ok((attrs, vis, Some(signature), body)) => Self::check(attrs, vis, &signature, body, errors),
         }
     }
@@ -74,29 +81,47 @@ impl Handler {
         sig: &Signature,
         body: Vec<body::Token>,
         errors: &mut Errors,
-    ) -> Option<Self> {
+    ) -> Result<Self, Option<Box<Stub>>> {
         let usable = check::qualifiers(sig, errors);
         // All of them are judged before one that is wrong ends it.
-        let parameters: Vec<Option<Parameter>> =
+        let found: Vec<Option<Parameter>> =
             sig.inputs.iter().map(|parameter| classify(parameter, check::is_generic(sig), errors)).collect();
-        let parameters: Option<Vec<Parameter>> = parameters.into_iter().collect();
+        let whole = found.iter().all(Option::is_some);
         let handler = Self {
             vis,
             ident: sig.ident.clone(),
-            parameters: parameters?,
+            parameters: found.into_iter().flatten().collect(),
             output: check::output(sig, errors),
-            marked: sig.inputs.iter().any(is_marked),
             deprecated: attrs.into_iter().find(|attr| attr.path().is_ident("deprecated")),
             context: sig.inputs.iter().find_map(context),
             body,
+            attributed: sig.inputs.iter().any(|parameter| {
+                let (FnArg::Typed(PatType { attrs, .. }) | FnArg::Receiver(Receiver { attrs, .. })) =
+                    parameter;
+                !attrs.is_empty()
+            }),
         };
-        let counted = handler.check_count(sig, errors);
-        (usable && counted).then_some(handler)
+        let sound = whole && handler.check_count(sig, errors) && usable;
+        if sound { Ok(handler) } else { Err(handler.left(sig)) }
     }
 
-    /// Whether parameters have attributes that only ratchet knows.
-    pub(super) fn is_marked(&self) -> bool {
-        self.marked
+    /// What can still be used of a signature that was refused.
+    fn left(self, sig: &Signature) -> Option<Box<Stub>> {
+        // In an `impl`, no type can stand beside the function.
+        if sig.receiver().is_some() {
+            return None;
+        }
+        let generic = check::is_generic(sig);
+        let known = |ty: &Type| {
+            (!generic && check::input_type(ty, &mut Errors::default()).is_some()).then(|| ty.clone())
+        };
+        let inputs = sig.inputs.iter().filter_map(|parameter| match parameter {
+            FnArg::Typed(parameter) if !is_injected(&parameter.ty) => Some(known(&parameter.ty)),
+            _ => None,
+        });
+        let inputs = inputs.collect();
+        let Self { vis, ident, output, deprecated, .. } = self;
+        Some(Box::new(Stub { vis, ident, deprecated, inputs, output: output.filter(|_| !generic) }))
     }
 
     /// The parameters that are not injected.
@@ -127,12 +152,12 @@ impl Handler {
             0 => {
                 let message =
                     "an operation needs an input: without one there is nothing that a key could name";
-                let help = "add a parameter: a struct with #[derive(Input)], or two and more plain values";
+                let help = "add a parameter: a struct with #[derive(Input)], or two or more plain values";
                 errors.at(sig.ident.span(), with_help(message, help));
                 false
             }
             1 => {
-                for parameter in sig.inputs.iter().filter(|_| self.marked) {
+                for parameter in &sig.inputs {
                     if let FnArg::Typed(parameter) = parameter {
                         let why = "the one input of an operation is a struct";
                         check::no_marks(&parameter.attrs, why, "mark its fields", errors);
@@ -212,11 +237,6 @@ fn classify(parameter: &FnArg, generic: bool, errors: &mut Errors) -> Option<Par
     Some(Parameter::Input(Input { ident: binding(&parameter.pat), ty: ty.clone(), marks }))
 }
 
-fn is_marked(parameter: &FnArg) -> bool {
-    let (FnArg::Typed(PatType { attrs, .. }) | FnArg::Receiver(Receiver { attrs, .. })) = parameter;
-    attrs.iter().any(check::is_mark)
-}
-
 /// The name of the parameter, if it is the context.
 fn context(parameter: &FnArg) -> Option<Ident> {
     match parameter {
@@ -238,6 +258,14 @@ pub(super) fn injected_name(ty: &Type) -> Option<&'static str> {
         Injected::Context => "the context",
         Injected::State => "its state",
     })
+}
+
+/// Whether a worker passes it, by value or as the mistake of a reference.
+fn is_injected(ty: &Type) -> bool {
+    match ty {
+        Type::Reference(reference) => injected(&reference.elem).is_some(),
+        other => injected(other).is_some(),
+    }
 }
 
 /// By the last path segment; whether it is the right type is for the compiler to say.

@@ -9,6 +9,7 @@ mod guard;
 mod handler;
 mod settings;
 mod strip;
+mod stub;
 mod value;
 
 #[cfg(test)]
@@ -27,19 +28,26 @@ pub(crate) use settings::reason;
 pub(crate) fn expand(args: TokenStream, item: &TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let mut args = Args::parse(args, &mut errors);
-    let handler = Handler::parse(item.clone(), &mut errors);
-    let marked = handler.as_ref().is_some_and(Handler::is_marked);
-    // Before the key, which says what was allowed without a need. What is wrong in the body is nothing to fall back for.
-    let mut in_body = Errors::default();
-    let warnings = handler.as_ref().map(|handler| body::inspect(handler, &mut args.allow, &mut in_body));
-    let beside = handler.map(|handler| beside(&args, &handler, &mut errors));
-    if beside.is_none() {
-        key::read_alone(&args, &mut errors);
-    }
+    let mut attributed = true;
+    let (beside, in_body) = match Handler::parse(item.clone(), &mut errors) {
+        Ok(handler) => {
+            attributed = handler.attributed;
+            // Before the key, which says what was allowed without a need. What is wrong in the body is nothing to fall
+            // back for.
+            let mut in_body = Errors::default();
+            let warnings = body::inspect(&handler, &mut args.allow, &mut in_body);
+            let beside = beside(&args, &handler, &mut errors);
+            (Some(quote!(#beside #warnings)), in_body)
+        }
+        Err(stub) => {
+            key::read_alone(&args, &mut errors);
+            (stub.map(|stub| stub::operation(&args, &stub)), Errors::default())
+        }
+    };
     errors.extend(in_body);
     let report = errors.report();
-    let item = if marked { strip::without_marks(item.clone()) } else { item.clone() };
-    quote!(#item #beside #warnings #report)
+    let item = if attributed { strip::without_marks(item) } else { item.clone() };
+    quote!(#item #beside #report)
 }
 
 fn beside(args: &Args, handler: &Handler, errors: &mut Errors) -> TokenStream {

@@ -22,8 +22,10 @@ pub(super) struct Settings {
     new_identity: Option<LitStr>,
     /// Where a tradeoff is declared.
     on_unknown: Option<Span>,
-    /// Where it is said for how long attempts go on.
+    /// Where it is said how often is tried.
     retried: Option<Span>,
+    /// Where it is said how long an attempt may run.
+    timed: Option<Span>,
     /// Where it is said for how long records are kept or replayed.
     kept: Option<Span>,
 }
@@ -32,6 +34,8 @@ pub(super) struct Settings {
 enum Destination {
     /// Nowhere that would recognise a repetition; the word has this place.
     None(Span),
+    /// Inside named steps, each with a destination of its own.
+    Steps,
     /// As a constant says.
     Contract(Expr),
 }
@@ -46,7 +50,8 @@ impl Settings {
     fn try_set(&mut self, name: &str, expr: &Expr) -> syn::Result<()> {
         match name {
             "destination" => {
-                self.destination = Some(match value::word_or(name, expr, &["none"], CONTRACT)? {
+                self.destination = Some(match value::word_or(name, expr, &["none", "steps"], CONTRACT)? {
+                    WordOr::Word(word) if word == "steps" => Destination::Steps,
                     WordOr::Word(_) => Destination::None(expr.span()),
                     WordOr::Expr(expr) => Destination::Contract(expr.clone()),
                 });
@@ -65,6 +70,8 @@ impl Settings {
                 self.retried = Some(expr.span());
             }
             "on_unknown" => {
+                // Said, if not understood: what is wrong with it is the only error.
+                self.on_unknown = Some(expr.span());
                 let word = value::one_of(name, expr, &["park", "may_duplicate", "may_lose"])?;
                 let variant = match word.as_str() {
                     "may_duplicate" => quote!(MayDuplicate),
@@ -72,12 +79,11 @@ impl Settings {
                     _ => quote!(Park),
                 };
                 self.policy.push(quote!(on_unknown: __r::OnUnknown::#variant));
-                self.on_unknown = Some(expr.span());
             }
             "timeout" => {
                 let timeout = value::duration(name, expr)?;
                 self.policy.push(quote!(timeout: #timeout));
-                self.retried.get_or_insert(expr.span());
+                self.timed = Some(expr.span());
             }
             "retention" => {
                 let retention = value::duration(name, expr)?;
@@ -118,16 +124,21 @@ impl Settings {
                 check(contract.span(), "checked_tradeoff");
             }
         }
-        if let Some(place) = self.kept.or(self.retried) {
+        if let Some(place) = self.kept.or(self.retried).or(self.timed) {
             check(place, "checked_retention");
         }
         spec
+    }
+
+    pub(super) fn has_new_identity(&self) -> bool {
+        self.new_identity.is_some()
     }
 
     /// The calls that follow on it.
     pub(super) fn calls(&self) -> TokenStream {
         let contract = match &self.destination {
             Some(Destination::Contract(contract)) => Some(quote!(.to(#contract))),
+            Some(Destination::Steps) => Some(quote!(.to(__r::Contract::STEPS))),
             Some(Destination::None(_)) | None => None,
         };
         let policy = (!self.policy.is_empty()).then(|| {

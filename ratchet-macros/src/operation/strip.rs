@@ -5,26 +5,27 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use crate::input::MARKS;
 
 /// The item without the marks on its parameters; all else is as it was, to the last span.
-pub(super) fn without_marks(item: TokenStream) -> TokenStream {
+pub(super) fn without_marks(item: &TokenStream) -> TokenStream {
     let mut in_signature = true;
-    let strip = |token| match token {
-        TokenTree::Group(group) if in_signature && group.delimiter() == Delimiter::Parenthesis => {
-            let mut stripped = Group::new(Delimiter::Parenthesis, parameters(group.stream()));
-            stripped.set_span(group.span());
-            TokenTree::Group(stripped)
-        }
-        token => {
-            in_signature &=
-                !matches!(&token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
-            token
+    let strip = |token| {
+        let TokenTree::Group(group) = &token else { return token };
+        in_signature &= group.delimiter() != Delimiter::Brace;
+        match parameters(group).filter(|_| in_signature) {
+            Some(stripped) => TokenTree::Group(stripped),
+            None => token,
         }
     };
-    item.into_iter().map(strip).collect()
+    item.clone().into_iter().map(strip).collect()
 }
 
-fn parameters(tokens: TokenStream) -> TokenStream {
+/// The parameters without marks, if there are marks.
+fn parameters(group: &Group) -> Option<Group> {
+    let marked = |token| is_mark(&token);
+    if group.delimiter() != Delimiter::Parenthesis || !group.stream().into_iter().any(marked) {
+        return None;
+    }
     let mut kept = Vec::new();
-    let mut tokens = tokens.into_iter().peekable();
+    let mut tokens = group.stream().into_iter().peekable();
     while let Some(token) = tokens.next() {
         let hash = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '#');
         if hash && tokens.next_if(is_mark).is_some() {
@@ -32,14 +33,17 @@ fn parameters(tokens: TokenStream) -> TokenStream {
         }
         kept.push(token);
     }
-    kept.into_iter().collect()
+    let mut stripped = Group::new(Delimiter::Parenthesis, kept.into_iter().collect());
+    stripped.set_span(group.span());
+    Some(stripped)
 }
 
+/// A conditional attribute may hold a mark. It is refused, so nothing else depends on it.
 fn is_mark(token: &TokenTree) -> bool {
     let TokenTree::Group(group) = token else { return false };
-    let first = group.stream().into_iter().next();
-    group.delimiter() == Delimiter::Bracket
-        && matches!(first, Some(TokenTree::Ident(ident)) if MARKS.iter().any(|mark| ident == mark))
+    let Some(TokenTree::Ident(first)) = group.stream().into_iter().next() else { return false };
+    let is_known = first == "cfg_attr" || MARKS.iter().any(|mark| first == mark);
+    group.delimiter() == Delimiter::Bracket && is_known
 }
 
 #[cfg(test)]
@@ -48,10 +52,10 @@ mod tests {
 
     #[test]
     fn marks_of_parameters_go_and_everything_else_stays() {
-        let written = "#[key] pub(in a) fn f(#[pii] #[cfg(x)] a: u8, #[volatile] (b, c): (#[pii] u8, u8)) { g(#[pii] 1) }";
+        let written = "#[key] pub(in a) fn f(#[pii] #[cfg(x)] #[cfg_attr(x, pii)] a: u8, #[volatile] (b, c): (#[pii] u8, u8)) { g(#[pii] 1) }";
         let kept = "#[key] pub(in a) fn f(#[cfg(x)] a: u8, (b, c): (#[pii] u8, u8)) { g(#[pii] 1) }";
         let item: TokenStream = written.parse().unwrap();
         let expected: TokenStream = kept.parse().unwrap();
-        assert_eq!(without_marks(item).to_string(), expected.to_string());
+        assert_eq!(without_marks(&item).to_string(), expected.to_string());
     }
 }

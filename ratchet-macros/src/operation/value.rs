@@ -49,7 +49,10 @@ pub(super) fn one_of(name: &str, expr: &Expr, words: &[&str]) -> Result<String, 
         Some(typed) => Err(unknown_word(name, expr, &typed, words, "")),
         None => Err(Error::new_spanned(
             peel(expr),
-            format!("R015: `{name}` is one of {}", list(words.iter().copied())),
+            with_help(
+                format!("R015: this is no value of `{name}`"),
+                format!("it takes {}", list(words.iter().copied())),
+            ),
         )),
     }
 }
@@ -70,9 +73,9 @@ pub(super) fn word_or<'a>(
     let Some(typed) = word(expr).map(ToString::to_string) else {
         return match peel(expr) {
             Expr::Lit(literal) => {
-                let message =
-                    format!("R015: `{name}` is one of {}, or {constant}", list(words.iter().copied()));
-                Err(Error::new(literal.span(), message))
+                let message = format!("R015: this is no value of `{name}`");
+                let help = format!("it takes {}, or {constant}", list(words.iter().copied()));
+                Err(Error::new(literal.span(), with_help(message, help)))
             }
             _ => Ok(WordOr::Expr(expr)),
         };
@@ -111,8 +114,9 @@ pub(super) fn duration(name: &str, expr: &Expr) -> Result<TokenStream, Error> {
         }
         Expr::Lit(literal) => {
             let message = format!("R015: `{name}` is a duration, and a number alone has no unit");
-            let help =
-                format!("write a number and a unit, such as `{name} = \"{}s\"`", literal.to_token_stream());
+            let written = literal.to_token_stream().to_string();
+            let unit = if written.ends_with(|char: char| char.is_ascii_digit()) { "s" } else { "" };
+            let help = format!("write a number and a unit, such as `{name} = \"{written}{unit}\"`");
             Err(Error::new(literal.span(), with_help(message, help)))
         }
         Expr::Unary(negative) => {

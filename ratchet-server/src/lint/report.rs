@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::lines::Line;
 use crate::error::Error;
+use crate::terminal::harmless;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
@@ -105,25 +106,5 @@ impl<'a> JsonFinding<'a> {
             message: &finding.message,
             help: &finding.help,
         }
-    }
-}
-
-/// The text without what would command a terminal or turn the direction of its text: the input is a stranger's.
-fn harmless(text: &str) -> String {
-    let commands = |char: char| {
-        (char.is_control() && char != '\n')
-            || matches!(char, '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
-    };
-    text.replace(commands, "\u{FFFD}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_strangers_text_does_not_reach_the_terminal_as_a_command() {
-        assert_eq!(harmless("a\u{1B}[2Jb\r\u{202E}c\nd"), "a\u{FFFD}[2Jb\u{FFFD}\u{FFFD}c\nd");
-        assert_eq!(harmless("schlüssel-<id>"), "schlüssel-<id>");
     }
 }

@@ -10,8 +10,7 @@ fn json_has_one_object_for_each_field() {
         &["lint", "fields", "--format", "json"],
         "customer.email\tvarchar(255)\norder.id\tbigint\nshop.public.users.password\n\nemail\n",
     );
-    let pii = "pass the id of the record and read the rest in the handler; where the input needs it, `#[pii]` on the \
-               field acknowledges and redacts it";
+    let pii = "mark it `#[pii]`, and it is shown as `[redacted]`; or pass the id of the record that holds it";
     let email = |line: u8, input: &str, path: &str| {
         format!(
             r#"{{"line":{line},"input":"{input}","findings":[{{"code":"R013","placeholder":null,"word":"email","category":"direct_pii","message":"`email` in the field `{path}` is personal data, {INPUTS}","help":"{pii}"}}]}}"#
@@ -21,7 +20,7 @@ fn json_has_one_object_for_each_field() {
         email(1, r"customer.email\tvarchar(255)", "customer.email"),
         r#"{"line":2,"input":"order.id\tbigint","findings":[]}"#.to_owned(),
         format!(
-            r#"{{"line":3,"input":"shop.public.users.password","findings":[{{"code":"R005","placeholder":null,"word":"password","category":"credential","message":"`password` in the field `shop.public.users.password` is a credential, {INPUTS}","help":"store it elsewhere and pass its id, or give it to the worker as `State<T>`"}}]}}"#
+            r#"{{"line":3,"input":"shop.public.users.password","findings":[{{"code":"R005","placeholder":null,"word":"password","category":"credential","message":"`password` in the field `shop.public.users.password` is a credential, {INPUTS}","help":"store it elsewhere and pass its id, or give it to the worker as `State`"}}]}}"#
         ),
         r#"{"line":4,"input":"","findings":[]}"#.to_owned(),
         email(5, "email", "email"),

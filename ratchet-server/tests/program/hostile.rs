@@ -21,6 +21,12 @@ fn text_that_is_not_utf8_is_named_by_line_and_what_came_before_is_shown() {
 }
 
 #[test]
+fn a_strangers_file_name_does_not_command_the_terminal() {
+    let ended = ratchet(&["lint", "keys", "gone\u{1B}[2J"], "");
+    assert!(ended.err.starts_with("error: gone\u{FFFD}[2J cannot be read: "), "{:?}", ended.err);
+}
+
+#[test]
 fn a_line_has_a_bound() {
     let long = "a".repeat(65_536);
     let ended = ratchet(&["lint", "keys", "--format=json"], format!("\u{FEFF}{long}\r\nb:<b_id>\r\n"));

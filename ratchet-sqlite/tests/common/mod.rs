@@ -1,6 +1,8 @@
 //! What the tests of this crate share.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub(crate) mod effects;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

@@ -10,6 +10,7 @@ mod steps;
 mod submissions;
 mod table;
 mod unknown;
+mod windows;
 
 use std::time::Duration;
 

@@ -21,8 +21,9 @@ use syn::spanned::Spanned;
 
 use self::search::{Hit, Search};
 use self::sinks::Sink;
+pub(super) use self::sinks::are_hinted_at;
 use self::tokens::Scope;
-pub(super) use self::tokens::{Token, read};
+pub(super) use self::tokens::{Token, read, skip};
 use super::Handler;
 use crate::errors::{Errors, warning, with_help};
 use crate::key::Allowances;

@@ -75,7 +75,7 @@ impl<'s> Search<'s> {
                     hits.push(Hit { source, tokens: from_to(scope, at, end), variable: None });
                     return end;
                 }
-                if is_variable(scope, at) {
+                if is_variable(scope, at) && !takes_field(scope, at) {
                     hits.extend(self.held(scope, at, name, ident));
                 }
             }
@@ -148,6 +148,15 @@ fn is_variable(scope: &Scope<'_>, at: usize) -> bool {
         || scope.has_group(at + 1, Delimiter::Parenthesis);
     let preceded = ['.', '\''].iter().any(|mark| scope.is_mark_back(at, 1, *mark)) || scope.ends_path(at);
     !follows && !preceded && !is_upper(name)
+}
+
+/// Whether only one field of the variable at `at` is used, and what differs may stand in another.
+fn takes_field(scope: &Scope<'_>, at: usize) -> bool {
+    let named = matches!(scope.token(at + 2), Some(Token::Word(..) | Token::Text(_)));
+    named
+        && scope.is_mark(at + 1, '.')
+        && !scope.is_path(at + 3)
+        && !scope.has_group(at + 3, Delimiter::Parenthesis)
 }
 
 /// Whether the value is written in one line, so to say: no choice, no loop, no closure.

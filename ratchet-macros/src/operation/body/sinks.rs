@@ -15,6 +15,15 @@ pub(super) enum Sink {
     Input,
 }
 
+/// Words without which there is nothing to look for, in lower case.
+const HINTS: [&str; 5] = ["idempotency", "client_token", "paypal", "enqueue", "request"];
+
+/// Whether it is worth reading a body: most have no such word, and the compiler prints tokens faster than they are read.
+pub(crate) fn are_hinted_at(code: &str) -> bool {
+    let code = code.to_ascii_lowercase();
+    HINTS.iter().any(|hint| code.contains(hint))
+}
+
 /// The header fields by which destinations tell a repeated request; in lower case.
 const HEADERS: [&str; 4] = ["idempotency-key", "x-idempotency-key", "idempotency-token", "paypal-request-id"];
 

@@ -11,7 +11,7 @@ use crate::operation::Handler;
 fn found(body: &str) -> (Vec<String>, Vec<String>) {
     let item = format!("async fn charge(ctx: Context, input: Charge) -> Result<(), Failure> {{ {body} }}");
     let mut errors = Errors::default();
-    let handler = Handler::parse(item.parse().expect("tokens"), &mut errors).expect("a handler");
+    let handler = Handler::parse(item.parse().expect("tokens"), &mut errors).ok().expect("a handler");
     assert!(errors.is_empty());
     let warnings = inspect(&handler, &mut Allowances::default(), &mut errors);
     (notes(&errors.report()), notes(&warnings))
@@ -211,6 +211,8 @@ fn what_is_unclear_is_passed_over() {
         "let make = || Uuid::new_v4(); SEND(make)",
         "let answer = http.post(url).header(\"X-Trace\", Uuid::new_v4()).send().await?; SEND(answer.id)",
         "let row = rows.touch(Utc::now()); SEND(row.id)",
+        "let pair = (input.id, Uuid::new_v4()); SEND(pair.0)",
+        "let log = Log { order: input.id, trace: Uuid::new_v4() }; SEND(log.order)",
         "let ctx = other(); SEND(ctx.attempt())",
         "let rng = StdRng::seed_from_u64(input.id); SEND(rng.random())",
         "SEND(fresh)",

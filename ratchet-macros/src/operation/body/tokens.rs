@@ -23,6 +23,19 @@ pub(crate) fn read(cursor: Cursor<'_>) -> (Vec<Token>, Cursor<'_>) {
     read_at(cursor, 0)
 }
 
+/// Passes over the tokens.
+pub(crate) fn skip(mut cursor: Cursor<'_>) -> (Vec<Token>, Cursor<'_>) {
+    loop {
+        if let Some((.., rest)) = cursor.any_group() {
+            cursor = rest;
+        } else if let Some((_, rest)) = cursor.token_tree() {
+            cursor = rest;
+        } else {
+            return (Vec::new(), cursor);
+        }
+    }
+}
+
 fn read_at(mut cursor: Cursor<'_>, depth: usize) -> (Vec<Token>, Cursor<'_>) {
     let mut tokens = Vec::new();
     loop {

@@ -31,8 +31,8 @@ const _: () = {
         type Return = Result<Receipt, Failure>;
         type Codec = __r::Derived;
         const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
-        const SPEC: &'static __r::Spec = &__SPEC;
-        fn key(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
+        const SPEC: fn() -> &'static __r::Spec = || &__SPEC;
+        fn render(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(input)
         }
         fn call(call: __r::Call, input: Self::Input) -> impl __r::Running<Self> {

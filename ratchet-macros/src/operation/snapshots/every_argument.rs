@@ -46,8 +46,7 @@ const _: () = {
         pub(crate) fn key(
             input: &CollectInvoice,
         ) -> __r::Result<__r::Key, __r::KeyError> {
-            __r::Render::new()
-                .literal("invoice:")
+            __r::Render::of("invoice:")
                 .part(__r::part(|it: &CollectInvoice| &it.customer.id), input)
                 .literal("/")
                 .part(__r::part(|it: &CollectInvoice| &it.invoice_id), input)
@@ -63,8 +62,9 @@ const _: () = {
         type Return = Result<Receipt, Failure>;
         type Codec = __r::Derived;
         const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
-        const SPEC: &'static __r::Spec = &__SPEC;
-        fn key(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
+        const NEW_IDENTITY: __r::bool = true;
+        const SPEC: fn() -> &'static __r::Spec = || &__SPEC;
+        fn render(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(input)
         }
         fn call(call: __r::Call, input: Self::Input) -> impl __r::Running<Self> {

@@ -22,8 +22,7 @@ const _: () = {
             __r::Request::new(&input)
         }
         pub fn key(input: &CollectInvoice) -> __r::Result<__r::Key, __r::KeyError> {
-            __r::Render::new()
-                .literal("invoice:")
+            __r::Render::of("invoice:")
                 .part(__r::part(|it: &CollectInvoice| &it.invoice_id), input)
                 .literal(":collect:v1")
                 .finish()
@@ -37,8 +36,8 @@ const _: () = {
         type Return = Result<Receipt, Failure>;
         type Codec = __r::Derived;
         const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
-        const SPEC: &'static __r::Spec = &__SPEC;
-        fn key(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
+        const SPEC: fn() -> &'static __r::Spec = || &__SPEC;
+        fn render(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(input)
         }
         fn call(call: __r::Call, input: Self::Input) -> impl __r::Running<Self> {

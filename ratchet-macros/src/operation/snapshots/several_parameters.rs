@@ -37,8 +37,7 @@ const _: () = {
             r#type: __r::Lent<'_, Kind>,
             amount: __r::Lent<'_, u64>,
         ) -> __r::Result<__r::Key, __r::KeyError> {
-            __r::Render::new()
-                .literal("charge:")
+            __r::Render::of("charge:")
                 .part(__r::part(|it: &InvoiceId| it), invoice_id)
                 .literal(":")
                 .part(__r::part(|it: &Kind| &it.code), r#type)
@@ -58,8 +57,8 @@ const _: () = {
         type Return = Result<(), Failure>;
         type Codec = __r::ByName<Self>;
         const TEXTS: __r::Texts = [Self::NAME, Self::VERSION, Self::KEY_TEMPLATE];
-        const SPEC: &'static __r::Spec = &__SPEC;
-        fn key(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
+        const SPEC: fn() -> &'static __r::Spec = || &__SPEC;
+        fn render(input: &Self::Input) -> __r::Result<__r::Key, __r::KeyError> {
             Self::key(&input.0, &input.1, &input.2)
         }
         fn call(call: __r::Call, input: Self::Input) -> impl __r::Running<Self> {

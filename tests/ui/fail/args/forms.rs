@@ -35,7 +35,7 @@ async fn places(a: u64, b: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-#[ratchet::operation(name = "a", version = "1", key = "x:<a>", max_attempts = 3, destination = steps)]
+#[ratchet::operation(name = "a", version = "1", key = "x:<a>", max_attempts = 3, destination = queue)]
 async fn reserved(a: u64, b: u64) -> Result<(), Failure> {
     Ok(())
 }

@@ -33,6 +33,35 @@ struct Mistakes {
     customer: Customer,
 }
 
+#[derive(Serialize, Deserialize, Clone, Input)]
+#[serde(into = "(u64, String)", from = "(u64, String)")]
+struct Note {
+    id: u64,
+    #[pii]
+    text: String,
+}
+
+impl From<Note> for (u64, String) {
+    fn from(note: Note) -> Self {
+        (note.id, note.text)
+    }
+}
+
+impl From<(u64, String)> for Note {
+    fn from((id, text): (u64, String)) -> Self {
+        Self { id, text }
+    }
+}
+
+#[derive(Serialize, Deserialize, Input)]
+#[pii]
+struct Whole {
+    #[key]
+    #[serde(skip)]
+    order_id: u64,
+    note: String,
+}
+
 #[derive(Serialize, Deserialize, Input)]
 struct Order {
     #[key]
@@ -43,6 +72,38 @@ struct Order {
 
 #[ratchet::operation(name = "ship", version = "1", key = "ship:<order_id>:v1")]
 async fn ship(_input: Order) -> Result<(), Failure> {
+    Ok(())
+}
+
+#[derive(Serialize, Deserialize, Input)]
+#[serde(rename_all = "camelCase")]
+struct Parcel {
+    parcel_id: u64,
+    #[pii]
+    sent_to: String,
+    #[volatile]
+    round: u64,
+}
+
+#[ratchet::operation(name = "label", version = "1", key = "label:<parcel_id>:<sent_to>")]
+async fn label(_input: Parcel) -> Result<(), Failure> {
+    Ok(())
+}
+
+#[ratchet::operation(name = "weigh", version = "1", key = "weigh:<parcel_id>:<round>")]
+async fn weigh(_input: Parcel) -> Result<(), Failure> {
+    Ok(())
+}
+
+#[ratchet::operation(
+    name = "send", version = "1", key = "send:<parcel_id>:<sent_to>", allow(R004 = "the code of a pick-up point")
+)]
+async fn send(_input: Parcel) -> Result<(), Failure> {
+    Ok(())
+}
+
+#[ratchet::operation(name = "pack", version = "1", key = "pack:<parcel_id>", allow(R004 = "nothing is there"))]
+async fn pack(_input: Parcel) -> Result<(), Failure> {
     Ok(())
 }
 

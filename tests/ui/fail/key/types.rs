@@ -33,7 +33,7 @@ async fn clock_option_collection_struct(_input: Order) -> Result<(), Failure> {
     Ok(())
 }
 
-#[ratchet::operation(name = "b", version = "1", key = "order:<id>:<waited>")]
+#[ratchet::operation(name = "f", version = "1", key = "order:<id>:<waited>")]
 async fn duration(_input: Order) -> Result<(), Failure> {
     Ok(())
 }

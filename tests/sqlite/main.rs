@@ -2,6 +2,8 @@
 #![cfg(feature = "sqlite")]
 #![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
+mod effects;
+
 use std::time::Duration;
 
 use ratchet::{Enqueued, Failure, Input, LedgerError, Ratchet, RecordState};

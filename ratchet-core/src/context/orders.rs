@@ -1,0 +1,103 @@
+//! How an attempt has commands carried out on its own record.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::decide::{Answer, Command, Jitter, Moment, Refusal, decide};
+use crate::failure::Failure;
+use crate::ledger::{LedgerError, Order, SharedLedger};
+use crate::model::{Cause, CauseKind, Outcome, Record, RecordId, Token, WorkerId};
+use crate::time::SharedClock;
+
+/// What comes of a command.
+pub(crate) type Ordered = Result<Result<Answer, Refusal>, LedgerError>;
+pub(crate) type OrderFuture<'a> = Pin<Box<dyn Future<Output = Ordered> + Send + 'a>>;
+
+/// Has commands carried out on the record of one running attempt.
+pub(crate) trait Orders: Send + Sync + fmt::Debug {
+    fn order(&self, command: Command) -> OrderFuture<'_>;
+}
+
+/// On a record in a ledger.
+#[derive(Debug)]
+pub(crate) struct LedgerOrders {
+    pub(crate) ledger: SharedLedger,
+    pub(crate) id: RecordId,
+}
+
+impl Orders for LedgerOrders {
+    fn order(&self, command: Command) -> OrderFuture<'_> {
+        Box::pin(async move {
+            let order = Order { id: self.id.clone(), command };
+            let answers = self.ledger.apply(vec![order]).await?;
+            answers.into_iter().next().ok_or(LedgerError::Closed)
+        })
+    }
+}
+
+/// On a record in memory, by the same decision function.
+#[derive(Debug)]
+pub(crate) struct UnitTestOrders {
+    record: Mutex<Record>,
+    clock: SharedClock,
+}
+
+impl UnitTestOrders {
+    pub(crate) fn new(record: Record, clock: SharedClock) -> Self {
+        let moment = Moment { now: clock.now(), jitter: Jitter::MIDDLE };
+        let lease = Command::Lease {
+            worker: WorkerId::from_static("unit-test"),
+            duration: Duration::from_mins(1),
+            start_if_safe: false,
+        };
+        let start = Command::Start { token: Token::new(1) };
+        let started = [lease, start].iter().fold(record, |record, command| {
+            decide(&record, command, moment).map_or(record, |decision| decision.record)
+        });
+        Self { record: Mutex::new(started), clock }
+    }
+}
+
+impl Orders for UnitTestOrders {
+    fn order(&self, command: Command) -> OrderFuture<'_> {
+        Box::pin(async move {
+            let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+            let moment = Moment { now: self.clock.now(), jitter: Jitter::MIDDLE };
+            Ok(decide(&record, &command, moment).map(|decision| {
+                *record = decision.record;
+                decision.answer
+            }))
+        })
+    }
+}
+
+/// The answer to what is asked before something is done. Whatever is no answer says that this was not done.
+pub(crate) fn answered(ordered: Ordered) -> Result<Answer, Failure> {
+    match ordered {
+        Ok(Ok(answer)) => Ok(answer),
+        // An earlier attempt, or an earlier send of this one, may have acted; what happens next needs a person.
+        Ok(Err(refusal @ Refusal::RequestChanged(_))) => {
+            Err(Failure::new(Outcome::unknown(Cause::new(CauseKind::RequestChanged, refusal))))
+        }
+        Ok(Err(refusal @ Refusal::NotRepeatable(_))) => {
+            Err(Failure::new(Outcome::unknown(Cause::new(CauseKind::Handler, refusal))))
+        }
+        Ok(Err(refusal)) => Err(not_done(CauseKind::LeaseLost, refusal)),
+        Err(error) => Err(not_done(
+            CauseKind::Error,
+            format_args!("it could not be written down before it was done, so it was not done: {error}"),
+        )),
+    }
+}
+
+/// The ledger answered another question.
+pub(crate) fn unfitting() -> Failure {
+    not_done(CauseKind::Handler, "the ledger gave an answer that does not fit")
+}
+
+fn not_done(kind: CauseKind, detail: impl fmt::Display) -> Failure {
+    Failure::new(Outcome::NotApplied { cause: Cause::new(kind, detail), retry_after: None })
+}
