@@ -59,6 +59,8 @@ mod open;
 
 #[cfg(feature = "http")]
 pub use ratchet_http as http;
+#[cfg(feature = "postgres")]
+pub use ratchet_postgres as postgres;
 #[cfg(feature = "sqlite")]
 pub use ratchet_sqlite as sqlite;
 

@@ -14,7 +14,7 @@ pub struct Ratchet {
 
 impl Ratchet {
     /// Opens the ledger at `url`: `sqlite:ratchet.db` is a file in the current directory, which is created if it does
-    /// not exist.
+    /// not exist; `postgres://app@localhost/shop` is a database, in which a schema `ratchet` is made if there is none.
     ///
     /// # Errors
     /// If there is no store for the address, or the store cannot be opened.
@@ -50,25 +50,21 @@ impl Deref for Ratchet {
     }
 }
 
-#[cfg(feature = "sqlite")]
+#[cfg_attr(
+    not(any(feature = "postgres", feature = "sqlite")),
+    allow(clippy::unused_async, reason = "this build has no store to wait for")
+)]
 async fn open_ledger(url: &str) -> Result<SharedLedger, LedgerError> {
-    match url.split_once(':') {
-        Some(("sqlite", _)) => Ok(ratchet_sqlite::SqliteLedger::open(url).await?),
-        _ => Err(unknown_scheme(url)),
-    }
-}
-
-#[cfg(not(feature = "sqlite"))]
-#[allow(clippy::unused_async, reason = "this build has no store to wait for")]
-async fn open_ledger(url: &str) -> Result<SharedLedger, LedgerError> {
-    Err(unknown_scheme(url))
-}
-
-fn unknown_scheme(url: &str) -> LedgerError {
     // What stands before the colon holds no credentials; what follows may.
     let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
-    LedgerError::Address {
-        url: format!("{scheme}:…"),
-        why: "no store of this build has such addresses; `sqlite:FILE` needs the feature `sqlite`".to_owned(),
+    match scheme {
+        #[cfg(feature = "sqlite")]
+        "sqlite" => Ok(ratchet_sqlite::SqliteLedger::open(url).await?),
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => Ok(ratchet_postgres::PostgresLedger::open(url).await?),
+        _ => Err(LedgerError::Address { url: format!("{scheme}:…"), why: WHY_NOT.to_owned() }),
     }
 }
+
+const WHY_NOT: &str = "no store of this build has such addresses; `sqlite:FILE` needs the feature `sqlite`, and \
+    `postgres://HOST/DATABASE` the feature `postgres`";

@@ -41,6 +41,17 @@ fn every_invoice_is_charged_once_through_all_kills() {
     assert!(figures["attempts"].as_i64().unwrap() >= requests, "{text}");
 }
 
+/// Killed in the same way, with the records in a database server.
+#[cfg(feature = "postgres")]
+#[tokio::test]
+async fn every_invoice_is_charged_once_with_postgres_too() {
+    let database = ratchet_test_postgres::shared().database().await;
+    let (figures, text) = run(&["--json", "--store", &database.url()]);
+    let of = |name: &str| figures[name].as_i64().unwrap();
+    assert_eq!((of("enqueued"), of("kills"), of("charges")), (200, 8, 200), "{text}");
+    assert_eq!((of("double_charges"), of("uncharged")), (0, 0), "{text}");
+}
+
 #[test]
 fn without_a_key_the_same_kills_charge_again() {
     let (figures, text) = run(&["--without-key", "--json"]);

@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --example collect_invoice                   # one charge per invoice
 //! cargo run --example collect_invoice -- --without-key  # what happens where the destination cannot recognise a repetition
+//! cargo run --features postgres --example collect_invoice -- --store postgres://postgres@localhost/test
 //! ```
 //!
 //! Three processes take part, all of them this program: the parent, which enqueues and kills; the payment service, which
@@ -33,6 +34,9 @@ struct Arguments {
     /// Print the figures as one JSON object on the last line.
     #[arg(long)]
     json: bool,
+    /// Keep the records in this store, which must have none of this example yet, instead of a new SQLite file.
+    #[arg(long, value_name = "ADDRESS")]
+    store: Option<String>,
     #[command(subcommand)]
     part: Option<Part>,
 }
@@ -45,7 +49,7 @@ enum Part {
     Destination { database: PathBuf },
     /// Executes operations until standard input closes.
     #[command(hide = true)]
-    Worker { store: PathBuf, destination: String },
+    Worker { store: String, destination: String },
 }
 
 /// Ready when the parent is gone or wants this process to end.
@@ -59,7 +63,7 @@ async fn standard_input_closed() {
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let ended = match arguments.part {
-        None => parent::run(arguments.without_key, arguments.json).await,
+        None => parent::run(arguments.store, arguments.without_key, arguments.json).await,
         Some(Part::Destination { database }) => destination::run(&database).await.map(|()| ExitCode::SUCCESS),
         Some(Part::Worker { store, destination }) => {
             worker::run(&store, destination, arguments.without_key).await.map(|()| ExitCode::SUCCESS)

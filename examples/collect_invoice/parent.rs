@@ -48,13 +48,14 @@ impl Moment {
     }
 }
 
-pub(crate) async fn run(without_key: bool, json: bool) -> Result<ExitCode> {
+pub(crate) async fn run(store: Option<String>, without_key: bool, json: bool) -> Result<ExitCode> {
     let folder = tempfile::tempdir()?;
-    let (store, charges) = (folder.path().join("ratchet.db"), folder.path().join("payments.db"));
+    let charges = folder.path().join("payments.db");
+    let store = store.unwrap_or_else(|| format!("sqlite:{}", folder.path().join("ratchet.db").display()));
     let mut destination = Child::spawn(&["destination".as_ref(), charges.as_os_str()])?;
     let url = destination.line("listening ").await?;
 
-    let ratchet = Ratchet::open(&format!("sqlite:{}", store.display())).await?;
+    let ratchet = Ratchet::open(&store).await?;
     let mut report = enqueue(&ratchet, without_key).await?;
     println!(
         "{} invoices are on record. A worker collects them, and is killed (SIGKILL) with the work half done:",
@@ -105,7 +106,7 @@ async fn submit(
 /// Lets workers work, and kills them, until every record is settled.
 async fn execute(
     ratchet: &Ratchet,
-    store: &Path,
+    store: &str,
     url: &str,
     destination: &mut Child,
     without_key: bool,

@@ -1,6 +1,5 @@
 //! The worker process: nothing in it knows that it will be killed.
 
-use std::path::Path;
 use std::time::Duration;
 
 use ratchet::Ratchet;
@@ -8,8 +7,8 @@ use ratchet::Ratchet;
 use crate::operations::{Payments, collect_invoice, collect_invoice_without_key};
 use crate::{Result, standard_input_closed};
 
-pub(crate) async fn run(store: &Path, destination: String, without_key: bool) -> Result<()> {
-    let ratchet = Ratchet::open(&format!("sqlite:{}", store.display())).await?;
+pub(crate) async fn run(store: &str, destination: String, without_key: bool) -> Result<()> {
+    let ratchet = Ratchet::open(store).await?;
     let registry = if without_key {
         ratchet::registry![collect_invoice_without_key]
     } else {

@@ -4,13 +4,14 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use ratchet_core::decide::{Answer, Command};
+use ratchet_core::ledger::desk::Desk;
 use ratchet_core::ledger::{Claim, Served};
 use ratchet_core::{Record, Timestamp};
 use serde::Serialize;
 use sqlx::SqliteConnection;
 
 use crate::columns::Columns;
-use crate::desk::Desk;
+use crate::desk;
 use crate::error::{Fault, While as _};
 use crate::options::Sources;
 use crate::row::rows_as_json;
@@ -115,7 +116,7 @@ async fn claim_once(
             _ => {}
         }
     }
-    desk.write(connection).await?;
+    desk::write(connection, &desk).await?;
     leased.sort_by_key(|place| {
         let sheet = &desk.sheets[*place];
         (Reverse(sheet.record.priority), sheet.record.ready_at, sheet.row)
@@ -135,7 +136,7 @@ async fn load_due(
         if due.is_empty() {
             return Ok(Desk::default());
         }
-        let desk = Desk::with_rows(connection, &due).await?;
+        let desk = desk::load_rows(connection, &due).await?;
         if !desk.lacks(claim.limit, looked_at) {
             desk.log_damaged(&sources.logged);
             return Ok(desk);

@@ -2,9 +2,10 @@
 
 use ratchet_core::Timestamp;
 use ratchet_core::decide::{Command, LONGEST_LEASE};
+use ratchet_core::ledger::desk::Desk;
 use sqlx::SqliteConnection;
 
-use crate::desk::Desk;
+use crate::desk;
 use crate::error::{Fault, While as _};
 use crate::options::Sources;
 use crate::row::rows_as_json;
@@ -19,7 +20,7 @@ pub(crate) async fn expire(
     let decided = (0..desk.sheets.len().min(limit))
         .filter(|place| desk.decide(*place, &Command::Expire, sources.moment()).is_ok())
         .count();
-    desk.write(connection).await?;
+    desk::write(connection, &desk).await?;
     Ok(decided)
 }
 
@@ -35,7 +36,7 @@ async fn load_over(
         if over.is_empty() {
             return Ok(Desk::default());
         }
-        let desk = Desk::with_rows(connection, &over).await?;
+        let desk = desk::load_rows(connection, &over).await?;
         if !desk.lacks(limit, looked_at) {
             desk.log_damaged(&sources.logged);
             return Ok(desk);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_core::decide::Moment;
+use ratchet_core::ledger::desk::Logged;
 use ratchet_core::random::{SharedRandom, SystemRandom};
 use ratchet_core::time::{SharedClock, SystemClock};
 use ratchet_core::{LedgerError, Timestamp};
@@ -13,7 +14,6 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
 
 use crate::SqliteLedger;
-use crate::desk::Logged;
 use crate::error::{Fault, While as _};
 use crate::place::Place;
 use crate::schema;

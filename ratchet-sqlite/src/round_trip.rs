@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use ratchet_core::ledger::desk::{AttemptNotes, Sheet};
 use ratchet_core::{
     Attempt, AttemptEnd, AuditEntry, Cause, CauseKind, Contract, Effect, Fingerprint, Generation, Key, Lease,
     Namespace, OnUnknown, OperationName, OutcomeKind, Payload, Pin, Policy, Priority, Record, RecordId,
@@ -11,8 +12,7 @@ use ratchet_core::{
 };
 use sqlx::{Connection as _, SqliteConnection};
 
-use crate::desk::{AttemptNotes, Desk, Sheet};
-use crate::{audit, schema, submit, write};
+use crate::{audit, desk, schema, submit, write};
 
 async fn empty() -> SqliteConnection {
     let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
@@ -117,7 +117,7 @@ fn awkward(what: &str) -> Payload {
 
 async fn stored(connection: &mut SqliteConnection) -> Record {
     let ids = BTreeSet::from([&bare().id]).into_iter().cloned().collect::<Vec<_>>();
-    let desk = Desk::with_identities(connection, &ids.iter().collect()).await.unwrap();
+    let desk = desk::load_identities(connection, &ids.iter().collect()).await.unwrap();
     let [sheet] = &desk.sheets[..] else { panic!("one record") };
     sheet.record.clone()
 }

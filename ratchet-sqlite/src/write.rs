@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use ratchet_core::ledger::desk::{AttemptNotes, Sheet};
 use ratchet_core::{Attempt, AttemptEnd, Cause, OutcomeKind, State, Timestamp, Token, Version, WorkerId};
 use serde::Serialize;
 use sqlx::SqliteConnection;
 
-use crate::desk::{AttemptNotes, Sheet};
 use crate::error::{Fault, While as _};
 use crate::row::{Facts, ROWS_PER_STATEMENT, StepRow, rows_as_json};
 

@@ -135,7 +135,7 @@ async fn a_changed_template_is_refused_after_a_restart_too() {
 
 #[tokio::test]
 async fn an_address_that_nobody_serves_is_refused_without_its_credentials() {
-    for url in ["postgres://user:secret@localhost/db", "ratchet.db", ""] {
+    for url in ["mysql://user:secret@localhost/db", "ratchet.db", ""] {
         let error = Ratchet::open(url).await.unwrap_err();
         assert!(matches!(error, LedgerError::Address { .. }), "{error}");
         assert!(!error.to_string().contains("secret"), "{error}");

@@ -33,7 +33,8 @@ fn clippy() -> Result<(), Failed> {
 
 fn features() -> Result<(), Failed> {
     run("cargo check --locked --package ratchet --lib --no-default-features")?;
-    run("cargo check --locked --package ratchet --lib --no-default-features --features sqlite")
+    run("cargo check --locked --package ratchet --lib --no-default-features --features sqlite")?;
+    run("cargo check --locked --package ratchet --lib --no-default-features --features postgres")
 }
 
 fn docs() -> Result<(), Failed> {
@@ -41,6 +42,7 @@ fn docs() -> Result<(), Failed> {
 }
 
 fn tests() -> Result<(), Failed> {
+    tools::need_postgres()?;
     run("cargo test --locked --workspace --all-features")
 }
 

@@ -27,3 +27,21 @@ pub(crate) fn need_cargo_deny() -> Result<(), Failed> {
     println!("installing cargo-deny into {FOLDER}");
     run(&format!("cargo install --locked --debug --root {FOLDER} cargo-deny@0.20.2"))
 }
+
+/// The server of `PostgreSQL` from Debian's packages, if the machine has none. The tests start servers of their own.
+pub(crate) fn need_postgres() -> Result<(), Failed> {
+    if has_postgres() {
+        return Ok(());
+    }
+    println!("installing PostgreSQL's server (Debian's package `postgresql`)");
+    let sudo = if works("sudo --non-interactive true") { "sudo " } else { "" };
+    run(&format!("{sudo}apt-get update"))?;
+    run(&format!("{sudo}apt-get install --yes --no-install-recommends postgresql"))
+}
+
+/// In the search path, or where Debian keeps its releases.
+fn has_postgres() -> bool {
+    let releases = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    works("initdb --version")
+        || releases.into_iter().any(|release| release.path().join("bin/initdb").is_file())
+}

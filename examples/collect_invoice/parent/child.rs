@@ -1,7 +1,6 @@
 //! A child process whose lines are read, and which can be killed.
 
 use std::ffi::OsStr;
-use std::path::Path;
 use std::process::Stdio;
 
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
@@ -28,12 +27,12 @@ impl Child {
         Ok(Self { input: process.stdin.take(), lines: BufReader::new(output).lines(), process })
     }
 
-    pub(crate) fn spawn_worker(store: &Path, url: &str, without_key: bool) -> Result<Self> {
+    pub(crate) fn spawn_worker(store: &str, url: &str, without_key: bool) -> Result<Self> {
         let mut arguments: Vec<&OsStr> = Vec::new();
         if without_key {
             arguments.push("--without-key".as_ref());
         }
-        arguments.extend(["worker".as_ref(), store.as_os_str(), url.as_ref()]);
+        arguments.extend(["worker", store, url].map(OsStr::new));
         Self::spawn(&arguments)
     }
 

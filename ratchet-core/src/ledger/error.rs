@@ -16,7 +16,9 @@ pub enum LedgerError {
         waited: Duration,
     },
     /// The store cannot be written.
-    #[error("the store is read-only: give this user write access to the file and its directory")]
+    #[error(
+        "the store is read-only: a file and its directory need write access for this user, a database server may be a standby"
+    )]
     ReadOnly,
     /// The store has no room.
     #[error("the disk that holds the store is full: nothing was changed; free some room and go on")]

@@ -5,6 +5,7 @@
 
 #[cfg(feature = "testing")]
 pub mod conformance;
+pub mod desk;
 mod error;
 #[cfg(feature = "testing")]
 mod memory;

@@ -1,0 +1,181 @@
+//! Claims: due records of the operations and versions that a worker serves.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use ratchet_core::Record;
+use ratchet_core::decide::{Answer, Command};
+use ratchet_core::ledger::{Claim, Served};
+use sqlx::PgConnection;
+
+use crate::desk::{self, Loaded};
+use crate::error::{Fault, While as _};
+use crate::options::Sources;
+use crate::row::{now, record_columns};
+
+/// The priorities of pending records in namespace `$1` for each operation and version in `$2` and `$3`, by one seek each.
+/// One operation, version and priority is a shelf: a contiguous part of the index of pending records.
+macro_rules! tables_of_shelves {
+    () => {
+        "served(operation, version) AS (SELECT * FROM unnest($2::text[], $3::text[])), \
+         shelf(operation, version, priority) AS ( \
+             SELECT s.operation, s.version, ( \
+                 SELECT max(p.priority) FROM ratchet.progress AS p \
+                 WHERE p.state = 'pending' AND p.namespace = $1 AND p.operation = s.operation \
+                     AND p.version = s.version) \
+             FROM served AS s \
+             UNION ALL \
+             SELECT s.operation, s.version, ( \
+                 SELECT max(p.priority) FROM ratchet.progress AS p \
+                 WHERE p.state = 'pending' AND p.namespace = $1 AND p.operation = s.operation \
+                     AND p.version = s.version AND p.priority < s.priority) \
+             FROM shelf AS s WHERE s.priority IS NOT NULL)"
+    };
+}
+pub(crate) use tables_of_shelves;
+
+/// What is due on the shelf `s`, the longest waiting first.
+macro_rules! due_on_shelf {
+    () => {
+        "FROM ratchet.progress AS p \
+         WHERE p.state = 'pending' AND p.namespace = $1 AND p.operation = s.operation AND p.version = s.version \
+             AND p.priority = s.priority AND p.ready_at <= (SELECT now FROM moment) \
+         ORDER BY p.ready_at, p.record_id "
+    };
+}
+
+/// Locks the `$5` most urgent and then longest waiting records.
+///
+/// A look without locks says how many each shelf gives; then as many are locked there, past those that others hold. Every
+/// shelf is two seeks in the index and no more rows than are wanted, so neither settled records nor those that wait for
+/// later or for somebody else cost anything.
+pub(crate) const DUE: &str = concat!(
+    "WITH RECURSIVE moment AS MATERIALIZED (SELECT ",
+    now!("$4"),
+    " AS now), ",
+    tables_of_shelves!(),
+    ", first AS (SELECT s.operation, s.version, s.priority FROM shelf AS s CROSS JOIN LATERAL ( \
+           SELECT p.ready_at, p.record_id ",
+    due_on_shelf!(),
+    "LIMIT $5) AS w \
+       WHERE s.priority IS NOT NULL ORDER BY s.priority DESC, w.ready_at, w.record_id LIMIT $5), \
+       share AS MATERIALIZED (SELECT operation, version, priority, count(*) AS records FROM first GROUP BY 1, 2, 3) \
+     SELECT (SELECT now FROM moment) AS now, ",
+    record_columns!(),
+    " FROM share AS s CROSS JOIN LATERAL (SELECT p.* ",
+    due_on_shelf!(),
+    "LIMIT s.records FOR UPDATE SKIP LOCKED) AS p \
+     CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS r WHERE r.id = p.record_id LIMIT 1) AS r"
+);
+
+/// Operations and versions as two columns.
+pub(crate) fn served_columns(served: &[Served]) -> (Vec<&str>, Vec<&str>) {
+    let distinct: BTreeSet<&Served> = served.iter().collect();
+    distinct.iter().map(|one| (one.operation.as_str(), one.version.as_str())).unzip()
+}
+
+/// How often one claim looks on behind records that it had to park; bounds one transaction.
+const MOST_LOOKS: usize = 16;
+
+/// Inside the transaction of `connection`, leases due records; one whose repetition became unsafe while it waited is parked and not handed out.
+///
+/// Parked records stand in nobody's way: while there were some and there is room, it looks on behind them.
+pub(crate) async fn claim(
+    connection: &mut PgConnection,
+    claim: &Claim,
+    sources: &Sources,
+) -> Result<Vec<Record>, Fault> {
+    if claim.limit == 0 || claim.served.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut leased = Vec::new();
+    for _ in 0..MOST_LOOKS {
+        let room = Claim { limit: claim.limit - leased.len(), ..claim.clone() };
+        let (more, parked) = claim_once(connection, &room, sources).await?;
+        leased.extend(more);
+        if parked == 0 || leased.len() >= claim.limit {
+            break;
+        }
+    }
+    Ok(leased)
+}
+
+/// The leased records, and how many were parked.
+async fn claim_once(
+    connection: &mut PgConnection,
+    claim: &Claim,
+    sources: &Sources,
+) -> Result<(Vec<Record>, usize), Fault> {
+    let Loaded { mut desk, now } = load_due(connection, claim, sources).await?;
+    let command = Command::Lease {
+        worker: claim.worker.clone(),
+        duration: claim.lease,
+        start_if_safe: claim.start_if_safe,
+    };
+    desk.sheets.sort_by_key(|sheet| (Reverse(sheet.record.priority), sheet.record.ready_at, sheet.row));
+    let (mut leased, mut parked) = (Vec::new(), 0);
+    for place in 0..desk.sheets.len().min(claim.limit) {
+        match desk.decide(place, &command, sources.moment(now)) {
+            Ok(Answer::Leased) => leased.push(place),
+            Ok(Answer::Parked(_)) => parked += 1,
+            _ => {}
+        }
+    }
+    desk::write(connection, &desk).await?;
+    Ok((leased.into_iter().map(|place| desk.sheets[place].record.clone()).collect(), parked))
+}
+
+/// Loads what is due, and looks further where damaged rows stand in front of others.
+async fn load_due(connection: &mut PgConnection, claim: &Claim, sources: &Sources) -> Result<Loaded, Fault> {
+    let mut looked_at = claim.limit;
+    loop {
+        let (operations, versions) = served_columns(&claim.served);
+        let rows = sqlx::query(DUE)
+            .bind(claim.namespace.as_str())
+            .bind(operations)
+            .bind(versions)
+            .bind(sources.now())
+            .bind(i64::try_from(looked_at).unwrap_or(i64::MAX))
+            .fetch_all(&mut *connection)
+            .await
+            .while_trying("look for due records")?;
+        let loaded = desk::lay_out(connection, &rows).await?;
+        if !loaded.desk.lacks(claim.limit, looked_at) {
+            loaded.desk.log_damaged(&sources.logged);
+            return Ok(loaded);
+        }
+        looked_at = looked_at.saturating_mul(2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Row as _;
+
+    use super::*;
+    use crate::schema;
+    use crate::session::Connector;
+
+    /// A long settled history must not slow claims down: every step of one goes straight to its part of the index.
+    #[tokio::test]
+    async fn claims_seek_in_the_index_of_pending_records() {
+        let database = ratchet_test_postgres::shared().database().await;
+        let connector = Connector {
+            options: database.url().parse().unwrap(),
+            lock_timeout: std::time::Duration::from_secs(1),
+        };
+        let mut connection = connector.connect().await.unwrap();
+        schema::bring_up_to_date(&mut connection).await.unwrap();
+        let prepare = format!("PREPARE due(text, text[], text[], bigint, bigint) AS {DUE}");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(prepare)).execute(&mut connection).await.unwrap();
+        let explain = "EXPLAIN EXECUTE due('default', '{a}', '{1}', NULL, 10)";
+        let plan = sqlx::raw_sql(explain).fetch_all(&mut connection).await.unwrap();
+        let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
+        let plan = plan.join("\n");
+        assert!(plan.matches("using progress_pending on progress").count() >= 3, "{plan}");
+        assert!(plan.contains("Index Cond: (id = p.record_id)"), "{plan}");
+        for reads_all in ["Seq Scan", "Bitmap", "Hash Join", "Merge Join"] {
+            assert!(!plan.contains(reads_all), "{plan}");
+        }
+    }
+}

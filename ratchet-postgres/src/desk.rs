@@ -1,0 +1,105 @@
+//! Loads records on the desk under locks, inside a transaction, and writes what was decided about them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use ratchet_core::ledger::desk::{Damaged, Desk, Sheet};
+use ratchet_core::{RecordId, Step, StepName, Timestamp};
+use sqlx::PgConnection;
+use sqlx::postgres::PgRow;
+
+use crate::columns::Columns;
+use crate::error::{Fault, While as _};
+use crate::row::{now, read, record_columns, steps_column};
+use crate::write;
+
+/// What was loaded, and the ledger's clock at that moment.
+pub(crate) struct Loaded {
+    pub(crate) desk: Desk,
+    pub(crate) now: Timestamp,
+}
+
+/// Loads the records of these identities; those that do not exist are left out.
+///
+/// All who wait for several locks take them in the order of the identities, so that nobody waits in a circle. What is
+/// looked up stands behind `LIMIT 1`: a plan from the days when the table was small would read all of it otherwise.
+pub(crate) async fn load_identities(
+    connection: &mut PgConnection,
+    ids: &BTreeSet<&RecordId>,
+    now: Option<i64>,
+) -> Result<Loaded, Fault> {
+    const BY_IDENTITY: &str = concat!(
+        "SELECT (SELECT ",
+        now!("$1"),
+        ") AS now, ",
+        record_columns!(),
+        " FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) \
+              AS w(namespace, operation, key, generation) \
+          CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS r \
+              WHERE r.namespace = w.namespace AND r.operation = w.operation AND r.key = w.key \
+                  AND r.generation = w.generation LIMIT 1) AS r \
+          CROSS JOIN LATERAL (SELECT * FROM ratchet.progress AS p WHERE p.record_id = r.id LIMIT 1 FOR UPDATE) AS p"
+    );
+    let rows = sqlx::query(BY_IDENTITY)
+        .bind(now)
+        .bind(ids.iter().map(|id| id.namespace.as_str()).collect::<Vec<_>>())
+        .bind(ids.iter().map(|id| id.operation.as_str()).collect::<Vec<_>>())
+        .bind(ids.iter().map(|id| id.key.as_str()).collect::<Vec<_>>())
+        .bind(ids.iter().map(|id| i64::from(id.generation.get())).collect::<Vec<_>>())
+        .fetch_all(&mut *connection)
+        .await
+        .while_trying("load records")?;
+    lay_out(connection, &rows).await
+}
+
+/// Lays rows that are locked on the desk.
+pub(crate) async fn lay_out(connection: &mut PgConnection, rows: &[PgRow]) -> Result<Loaded, Fault> {
+    let now = rows.first().map_or(Ok(Timestamp::EPOCH), |row| Columns(row).time("now"))?;
+    let mut steps = load_steps(connection, rows).await?;
+    let mut desk = Desk::default();
+    for row in rows {
+        let steps = steps.remove(&Columns(row).number("id")?).unwrap_or_else(|| Ok(BTreeMap::new()));
+        match steps.and_then(|steps| read(row, steps)) {
+            Ok((number, record)) => desk.sheets.push(Sheet::new(number, record)),
+            Err(Fault::Damaged(what)) => desk.damaged.push(damaged(row, what)?),
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(Loaded { desk, now })
+}
+
+type Steps = Result<BTreeMap<StepName, Step>, Fault>;
+
+/// The steps of those rows that have some. By a statement of its own: the one that waited for the locks sees other tables
+/// as they were before it waited.
+async fn load_steps(connection: &mut PgConnection, rows: &[PgRow]) -> Result<HashMap<i64, Steps>, Fault> {
+    const STEPS: &str = concat!(
+        "SELECT p.record_id, ",
+        steps_column!(),
+        " FROM ratchet.progress AS p WHERE p.record_id = ANY($1)"
+    );
+    let mut with_steps = Vec::new();
+    for row in rows {
+        let row = Columns(row);
+        if row.flag("has_steps")? {
+            with_steps.push(row.number("id")?);
+        }
+    }
+    if with_steps.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let rows = sqlx::query(STEPS).bind(with_steps).fetch_all(connection).await.while_trying("load steps")?;
+    rows.iter().map(|row| Ok((Columns(row).number("record_id")?, Columns(row).steps()))).collect()
+}
+
+fn damaged(row: &PgRow, what: &'static str) -> Result<Damaged, Fault> {
+    let columns = Columns(row);
+    Ok(Damaged { row: columns.number("id")?, id: columns.identity().ok(), what })
+}
+
+/// Writes everything that was decided.
+pub(crate) async fn write(connection: &mut PgConnection, desk: &Desk) -> Result<(), Fault> {
+    write::records(connection, &desk.sheets).await?;
+    write::steps(connection, &desk.sheets).await?;
+    write::attempts(connection, &desk.attempts).await?;
+    crate::audit::write(connection, &desk.audit).await
+}

@@ -1,0 +1,187 @@
+//! A task that does calls of one kind on a connection of its own, and commits for many callers at once.
+//!
+//! A commit costs a sync of the disk and a round trip, whatever it holds. So a lane takes everything that was asked while
+//! the last commit was under way, does it in one transaction, and answers each caller after the commit.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratchet_core::LedgerError;
+use sqlx::PgConnection;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::time::timeout;
+
+use crate::error::Fault;
+use crate::session::{Connector, Session};
+
+/// How many calls wait for a lane before further ones wait to be let in.
+const WAITING_CALLS: usize = 1024;
+
+/// How many calls share one commit at the most; bounds how long the first of them waits for the last.
+const MOST_CALLS: usize = 512;
+
+/// A database that says nothing for so long, beyond the time that a lock may take, is taken for gone.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
+/// How long calls that share a commit wait for somebody else's lock, since all of them wait together.
+const BRIEFLY: Duration = Duration::from_millis(100);
+
+/// How many calls wait for locks beside the lane.
+const PATIENT_CALLS: usize = 4;
+
+/// What a lane does.
+pub(crate) trait Work: Send + Sync + 'static {
+    type Question: Send + Sync;
+    type Answer: Send;
+
+    /// What is told of a connection that failed while it did this.
+    const DOING: &'static str;
+
+    /// Answers all questions in one transaction, or none. `each_alone` if no two of them belong to one call.
+    fn answer(
+        &self,
+        connection: &mut PgConnection,
+        questions: &[&Self::Question],
+        each_alone: bool,
+    ) -> impl Future<Output = Result<Vec<Self::Answer>, Fault>> + Send;
+
+    /// Sees the answers after the commit and before their callers do.
+    fn committed(&self, _: &[Self::Answer]) {}
+
+    /// Whether a call is not worth an answer once its caller went away.
+    const NEEDS_CALLER: bool = false;
+
+    /// What becomes of answers whose caller went away.
+    fn not_taken(&self, _: Vec<Self::Answer>) {}
+}
+
+/// Questions that belong together, and the way back to the one who asked them.
+struct Call<Q, A> {
+    questions: Vec<Q>,
+    reply: oneshot::Sender<Result<Vec<A>, LedgerError>>,
+}
+
+/// Where calls come in.
+#[derive(Debug)]
+pub(crate) struct Lane<W: Work> {
+    calls: mpsc::Sender<Call<W::Question, W::Answer>>,
+}
+
+impl<W: Work> Lane<W> {
+    /// Works until this is dropped, and then finishes what it was asked.
+    pub(crate) fn start(work: W, connector: &Connector) -> Self {
+        let (sender, receiver) = mpsc::channel(WAITING_CALLS);
+        let brief = Connector { lock_timeout: connector.lock_timeout.min(BRIEFLY), ..connector.clone() };
+        let worker = Worker {
+            work: Arc::new(work),
+            session: Session::new(brief),
+            patient: connector.clone(),
+            patient_calls: Arc::new(Semaphore::new(PATIENT_CALLS)),
+        };
+        tokio::spawn(run(worker, receiver));
+        Self { calls: sender }
+    }
+
+    /// Waits for the commit of these questions; none cost no commit.
+    pub(crate) async fn ask(&self, questions: Vec<W::Question>) -> Result<Vec<W::Answer>, LedgerError> {
+        if questions.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (reply, answer) = oneshot::channel();
+        let sent = self.calls.send(Call { questions, reply }).await;
+        sent.map_err(|_| LedgerError::Closed)?;
+        answer.await.map_err(|_| LedgerError::Closed)?
+    }
+}
+
+type CallOf<W> = Call<<W as Work>::Question, <W as Work>::Answer>;
+
+struct Worker<W> {
+    work: Arc<W>,
+    session: Session,
+    /// Connections that wait for a lock as long as the caller said.
+    patient: Connector,
+    patient_calls: Arc<Semaphore>,
+}
+
+async fn run<W: Work>(mut worker: Worker<W>, mut calls: mpsc::Receiver<CallOf<W>>) {
+    let mut asked = Vec::with_capacity(MOST_CALLS);
+    while calls.recv_many(&mut asked, MOST_CALLS).await > 0 {
+        worker.serve(std::mem::take(&mut asked)).await;
+    }
+    worker.session.close().await;
+}
+
+impl<W: Work> Worker<W> {
+    async fn serve(&mut self, mut calls: Vec<CallOf<W>>) {
+        if W::NEEDS_CALLER {
+            calls.retain(|call| !call.reply.is_closed());
+        }
+        let mut waiting = vec![calls];
+        while let Some(mut calls) = waiting.pop().filter(|calls| !calls.is_empty()) {
+            match answer(&*self.work, &mut self.session, &calls).await {
+                Ok(answers) => deal(&*self.work, calls, answers),
+                // What concerns one call must not stop the work of all others.
+                Err(fault) if fault.concerns_one_call() && calls.len() > 1 => {
+                    waiting.extend(calls.into_iter().rev().map(|call| vec![call]));
+                }
+                Err(Fault::Busy) if calls.len() == 1 => calls.drain(..).for_each(|call| self.wait_with(call)),
+                Err(fault) => refuse::<W>(calls, &fault, self.patient.lock_timeout),
+            }
+        }
+    }
+
+    /// Lets a call wait for the lock of somebody else on a connection of its own, and the others pass.
+    fn wait_with(&self, call: CallOf<W>) {
+        let (work, turns) = (Arc::clone(&self.work), Arc::clone(&self.patient_calls));
+        let mut session = Session::new(self.patient.clone());
+        let patience = self.patient.lock_timeout;
+        tokio::spawn(async move {
+            let calls = vec![call];
+            let turn = timeout(patience, turns.acquire()).await;
+            let answers =
+                if turn.is_ok() { answer(&*work, &mut session, &calls).await } else { Err(Fault::Busy) };
+            match answers {
+                Ok(answers) => deal(&*work, calls, answers),
+                Err(fault) => refuse::<W>(calls, &fault, patience),
+            }
+            session.close().await;
+        });
+    }
+}
+
+async fn answer<W: Work>(
+    work: &W,
+    session: &mut Session,
+    calls: &[CallOf<W>],
+) -> Result<Vec<W::Answer>, Fault> {
+    let questions: Vec<&W::Question> = calls.iter().flat_map(|call| &call.questions).collect();
+    let within = ANSWER_WITHIN + session.lock_timeout();
+    let connection = session.connection().await?;
+    let answering = work.answer(connection, &questions, calls.len() == questions.len());
+    let answers = timeout(within, answering).await.unwrap_or_else(|_| Err(Fault::no_answer(W::DOING)));
+    if answers.is_err() {
+        session.forget();
+    }
+    answers
+}
+
+/// Gives each call as many answers as it has questions.
+fn deal<W: Work>(work: &W, calls: Vec<CallOf<W>>, answers: Vec<W::Answer>) {
+    work.committed(&answers);
+    let mut answers = answers.into_iter();
+    for call in calls {
+        let own = answers.by_ref().take(call.questions.len()).collect();
+        if let Err(Ok(own)) = call.reply.send(Ok(own)) {
+            work.not_taken(own);
+        }
+    }
+}
+
+fn refuse<W: Work>(calls: Vec<CallOf<W>>, fault: &Fault, waited: Duration) {
+    tracing::warn!(calls = calls.len(), ?fault, "calls were not answered");
+    for call in calls {
+        let _ = call.reply.send(Err(fault.told(waited)));
+    }
+}

@@ -1,0 +1,58 @@
+//! The PostgreSQL ledger of Ratchet.
+//!
+//! [`PostgresLedger`] keeps records in a schema `ratchet` of a PostgreSQL database, which may be your own. Many programs
+//! share it. Concurrent callers of one program share round trips and commits, every commit is on the disk before anybody
+//! is answered, and the database's clock decides about leases. [`enqueue_in`] and [`submit_in`] work inside a transaction
+//! of yours.
+//!
+//! Tested with PostgreSQL 15. The database's encoding must be UTF8. Between a program and the database may stand a pooler
+//! that keeps a session to its client; one that gives out a connection per transaction breaks prepared statements and
+//! notifications.
+//!
+//! # Roles
+//!
+//! The role that first opens the ledger, or calls [`migrate`], owns the schema. Programs may run as another that has
+//!
+//! ```sql
+#![doc = include_str!("../grants.sql")]
+//! ```
+//!
+//! The last two lines are for tables of later releases, and are run by the role that owns the schema.
+//!
+//! # Free text
+//!
+//! PostgreSQL's `text` holds no zero byte. Names and keys cannot have one, and JSON writes it as `\u0000`; in the words of
+//! people (the columns `by` and `reason` of `ratchet.audit`) and in key templates it is written as `\0` and a backslash as
+//! two. Inputs and results are `text` and no `jsonb`, since fingerprints are over their exact bytes.
+
+mod apply;
+mod audit;
+mod bell;
+mod claim;
+mod columns;
+mod declare;
+mod desk;
+mod enqueue;
+mod error;
+mod lane;
+mod ledger;
+mod maintenance;
+mod options;
+mod read;
+mod row;
+mod schema;
+mod session;
+mod submit;
+mod text;
+mod works;
+mod write;
+
+pub use enqueue::{enqueue_in, submit_in, submit_in_at};
+pub use ledger::PostgresLedger;
+pub use options::PostgresOptions;
+pub use schema::migrate;
+
+/// The sqlx whose connections [`submit_in`], [`enqueue_in`] and [`migrate`] take: version 0.9. A program that depends
+/// on sqlx itself needs the same version, since the types of another are others. It has the features `runtime-tokio` and
+/// `postgres`, and those that your own dependency on it adds.
+pub use sqlx;

@@ -1,0 +1,173 @@
+//! How the ledger's database is opened.
+
+use std::str::FromStr as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratchet_core::decide::Moment;
+use ratchet_core::ledger::desk::Logged;
+use ratchet_core::random::{SharedRandom, SystemRandom};
+use ratchet_core::time::SharedClock;
+use ratchet_core::{LedgerError, Timestamp};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
+
+use crate::PostgresLedger;
+use crate::error::{Fault, While as _};
+use crate::schema;
+use crate::session::Connector;
+
+/// How to open a [`PostgresLedger`]; [`PostgresLedger::open`] takes the defaults.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::time::Duration;
+/// use ratchet_postgres::PostgresOptions;
+///
+/// let options = PostgresOptions::new().busy_timeout(Duration::from_secs(30));
+/// let ledger = options.open("postgres://app@localhost/shop").await?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "options do nothing until `open` is called"]
+pub struct PostgresOptions {
+    busy_timeout: Duration,
+    sources: Sources,
+}
+
+/// Where the ledger's time and randomness come from, and what it has said already.
+#[derive(Debug, Clone)]
+pub(crate) struct Sources {
+    /// `None` for the database's own clock.
+    clock: Option<SharedClock>,
+    pub(crate) random: SharedRandom,
+    pub(crate) logged: Logged,
+}
+
+impl Sources {
+    /// The moment that statements are to take instead of the database's clock.
+    pub(crate) fn now(&self) -> Option<i64> {
+        self.clock.as_ref().map(|clock| clock.now().as_millis())
+    }
+
+    /// A decision at the moment in which the rows for it were read.
+    pub(crate) fn moment(&self, read_at: Timestamp) -> Moment {
+        Moment { now: read_at, jitter: self.random.jitter() }
+    }
+}
+
+/// Everything that an opened ledger is made of.
+pub(crate) struct Opened {
+    pub(crate) connector: Connector,
+    pub(crate) sources: Sources,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self {
+            busy_timeout: Duration::from_secs(5),
+            sources: Sources { clock: None, random: SystemRandom::shared(), logged: Logged::default() },
+        }
+    }
+}
+
+impl PostgresOptions {
+    /// Five seconds of waiting for locks, the database's clock and the operating system's randomness.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How long to wait for another transaction that holds the same record, before a call ends in
+    /// [`LedgerError::Busy`]. A transaction of yours that has enqueued an action holds it until it ends.
+    pub fn busy_timeout(mut self, timeout: Duration) -> Self {
+        self.busy_timeout = timeout;
+        self
+    }
+
+    /// Takes the time from here, and no longer from the database, which is the one clock that all programs share.
+    /// For tests that own the time.
+    pub fn clock(mut self, clock: SharedClock) -> Self {
+        self.sources.clock = Some(clock);
+        self
+    }
+
+    /// Where the spread of retries comes from.
+    pub fn random(mut self, random: SharedRandom) -> Self {
+        self.sources.random = random;
+        self
+    }
+
+    /// Opens the ledger at `url`, as in `postgres://app@localhost/shop`, and makes or updates its tables where they are
+    /// missing or old. Must be called inside a Tokio runtime, in which the ledger then lives.
+    ///
+    /// # Errors
+    /// [`LedgerError::Address`] if the URL is wrong, [`LedgerError::NewerSchema`] if a newer release made the tables,
+    /// [`LedgerError::NoSchema`] if they are missing or old and this role may not make them; otherwise what the store
+    /// says.
+    pub async fn open(self, url: &str) -> Result<Arc<PostgresLedger>, LedgerError> {
+        let connector = Connector { options: connect_options(url)?, lock_timeout: self.busy_timeout };
+        let mut first = connector.connect().await.map_err(|fault| fault.told(self.busy_timeout))?;
+        require_unicode(&mut first, url).await?;
+        let current = schema::bring_up_to_date(&mut first).await;
+        current.map_err(|fault| fault.told(self.busy_timeout))?;
+        let _ = first.close().await;
+        Ok(PostgresLedger::start(Opened { connector, sources: self.sources }))
+    }
+}
+
+fn connect_options(url: &str) -> Result<PgConnectOptions, LedgerError> {
+    let wrong = |why: &str| LedgerError::Address { url: without_credentials(url), why: why.to_owned() };
+    if !(url.starts_with("postgres://") || url.starts_with("postgresql://")) {
+        return Err(wrong("it does not start with `postgres://`"));
+    }
+    let options = PgConnectOptions::from_str(url)
+        .map_err(|_| wrong("it is no address of the form `postgres://USER:PASSWORD@HOST:PORT/DATABASE`"))?;
+    let options = match options.get_application_name() {
+        Some(_) => options,
+        None => options.application_name("ratchet"),
+    };
+    Ok(options.disable_statement_logging())
+}
+
+/// Nothing that could be a name, a password or a parameter that holds one.
+fn without_credentials(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return "…".to_owned();
+    };
+    let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+    let place = place.split_once('?').map_or(place, |(place, _)| place);
+    if rest.contains('@') { format!("{scheme}://…@{place}") } else { format!("{scheme}://{place}") }
+}
+
+async fn require_unicode(connection: &mut PgConnection, url: &str) -> Result<(), LedgerError> {
+    let encoding: String = sqlx::query_scalar("SELECT current_setting('server_encoding')")
+        .fetch_one(connection)
+        .await
+        .while_trying("connect to the database")
+        .map_err(|fault: Fault| fault.told(Duration::ZERO))?;
+    if encoding == "UTF8" {
+        return Ok(());
+    }
+    let why = format!("the database's encoding is {encoding}, which lacks characters: it must be UTF8");
+    Err(LedgerError::Address { url: without_credentials(url), why })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_told_without_credentials() {
+        for (url, told) in [
+            (
+                "postgres://ada:secret@db.example:5432/shop?sslmode=require",
+                "postgres://…@db.example:5432/shop",
+            ),
+            ("postgres://ada:se@cret@db/shop", "postgres://…@db/shop"),
+            ("postgres://db/shop?password=secret", "postgres://db/shop"),
+            ("secret", "…"),
+        ] {
+            assert_eq!(without_credentials(url), told);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Reads, on connections of their own: they see the last commit and wait for nobody.
+
+use ratchet_core::decide::Stored;
+use ratchet_core::ledger::{Cursor, Filter, Page, Served, Unserved};
+use ratchet_core::{
+    Attempt, AttemptEnd, AuditEntry, Namespace, OperationName, OutcomeKind, RecordId, State, Timestamp,
+};
+use sqlx::PgPool;
+use sqlx::postgres::PgRow;
+
+use crate::claim::{served_columns, tables_of_shelves};
+use crate::columns::Columns;
+use crate::error::{Fault, While as _};
+use crate::row::{now, read, read_stored, record_columns, steps_column};
+
+pub(crate) async fn find(readers: &PgPool, id: &RecordId) -> Result<Option<Stored>, Fault> {
+    const STORED: &str = concat!(
+        "SELECT ",
+        record_columns!(),
+        ", ",
+        steps_column!(),
+        " FROM ratchet.records AS r LEFT JOIN ratchet.progress AS p ON p.record_id = r.id \
+          WHERE r.namespace = $1 AND r.operation = $2 AND r.key = $3 AND r.generation = $4"
+    );
+    let rows = rows_of(readers, STORED, id).await?;
+    rows.first().map(read_stored).transpose()
+}
+
+pub(crate) async fn attempts(readers: &PgPool, id: &RecordId) -> Result<Vec<Attempt>, Fault> {
+    const ATTEMPTS: &str = "SELECT a.* FROM ratchet.records AS r JOIN ratchet.attempts AS a ON a.record_id = r.id \
+        WHERE r.namespace = $1 AND r.operation = $2 AND r.key = $3 AND r.generation = $4 ORDER BY a.token";
+    rows_of(readers, ATTEMPTS, id).await?.iter().map(read_attempt).collect()
+}
+
+pub(crate) async fn audit(readers: &PgPool, id: &RecordId) -> Result<Vec<AuditEntry>, Fault> {
+    const AUDIT: &str = "SELECT a.* FROM ratchet.records AS r JOIN ratchet.audit AS a ON a.record_id = r.id \
+        WHERE r.namespace = $1 AND r.operation = $2 AND r.key = $3 AND r.generation = $4 ORDER BY a.id";
+    rows_of(readers, AUDIT, id).await?.iter().map(crate::audit::read).collect()
+}
+
+async fn rows_of(readers: &PgPool, statement: &'static str, id: &RecordId) -> Result<Vec<PgRow>, Fault> {
+    sqlx::query(statement)
+        .bind(id.namespace.as_str())
+        .bind(id.operation.as_str())
+        .bind(id.key.as_str())
+        .bind(i64::from(id.generation.get()))
+        .fetch_all(readers)
+        .await
+        .while_trying("look a record up")
+}
+
+fn read_attempt(row: &PgRow) -> Result<Attempt, Fault> {
+    let row = Columns(row);
+    let end = match row.name_if_any::<OutcomeKind>("outcome")? {
+        None => None,
+        Some(outcome) => Some(AttemptEnd {
+            at: row.time("ended_at")?,
+            outcome,
+            cause: row.json_if_any("cause")?,
+            late: row.flag("late")?,
+        }),
+    };
+    Ok(Attempt {
+        token: row.token("token")?,
+        worker: row.name("worker")?,
+        version: row.name("version")?,
+        leased_at: row.time("leased_at")?,
+        started_at: row.time_if_any("started_at")?,
+        end,
+    })
+}
+
+/// A page of records. A state is part of the text, so that the planner sees which index holds few others.
+macro_rules! listing {
+    ($condition:literal) => {
+        concat!(
+            "SELECT ",
+            record_columns!(),
+            ", ",
+            steps_column!(),
+            " FROM ratchet.progress AS p JOIN ratchet.records AS r ON r.id = p.record_id \
+              WHERE p.namespace = $1 AND ($2::text IS NULL OR p.operation = $2) AND p.record_id > $3",
+            $condition,
+            " ORDER BY p.record_id LIMIT $4"
+        )
+    };
+}
+
+fn listing_of(state: Option<State>) -> &'static str {
+    match state {
+        None => listing!(""),
+        Some(State::Pending) => listing!(" AND p.state = 'pending'"),
+        Some(State::Running) => listing!(" AND p.state = 'running'"),
+        Some(State::Succeeded) => listing!(" AND p.state = 'succeeded'"),
+        Some(State::Failed) => listing!(" AND p.state = 'failed'"),
+        Some(State::Exhausted) => listing!(" AND p.state = 'exhausted'"),
+        Some(State::Uncertain) => listing!(" AND p.state = 'uncertain'"),
+        Some(State::Cancelled) => listing!(" AND p.state = 'cancelled'"),
+        Some(State::Abandoned) => listing!(" AND p.state = 'abandoned'"),
+    }
+}
+
+pub(crate) async fn list(readers: &PgPool, filter: &Filter) -> Result<Page, Fault> {
+    let limit = filter.limit.max(1);
+    let rows = sqlx::query(listing_of(filter.state))
+        .bind(filter.namespace.as_str())
+        .bind(filter.operation.as_ref().map(OperationName::as_str))
+        .bind(filter.after.map_or(0, |cursor| cursor.0))
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .fetch_all(readers)
+        .await
+        .while_trying("list records")?;
+    let mut page = Page::default();
+    for row in &rows {
+        let (place, record) = read(row, Columns(row).steps()?)?;
+        page.records.push(record);
+        page.next = Some(Cursor(place));
+    }
+    if page.records.len() < limit {
+        page.next = None;
+    }
+    Ok(page)
+}
+
+pub(crate) async fn unserved(
+    readers: &PgPool,
+    namespace: &Namespace,
+    served: &[Served],
+    now: Option<i64>,
+) -> Result<Vec<Unserved>, Fault> {
+    const UNSERVED: &str = concat!(
+        "SELECT operation, version, count(*) AS records FROM ratchet.progress \
+         WHERE state = 'pending' AND namespace = $1 AND ready_at <= (SELECT ",
+        now!("$4"),
+        ") AND (operation, version) NOT IN (SELECT * FROM unnest($2::text[], $3::text[])) \
+         GROUP BY operation, version ORDER BY operation, version"
+    );
+    let (operations, versions) = served_columns(served);
+    let rows = sqlx::query(UNSERVED)
+        .bind(namespace.as_str())
+        .bind(operations)
+        .bind(versions)
+        .bind(now)
+        .fetch_all(readers)
+        .await
+        .while_trying("count records that nobody serves")?;
+    rows.iter()
+        .map(|row| {
+            let row = Columns(row);
+            let wanted = Served { operation: row.name("operation")?, version: row.name("version")? };
+            Ok(Unserved { wanted, records: row.small("records")? })
+        })
+        .collect()
+}
+
+pub(crate) async fn next_due(
+    readers: &PgPool,
+    namespace: &Namespace,
+    served: &[Served],
+) -> Result<Option<Timestamp>, Fault> {
+    const NEXT_DUE: &str = concat!(
+        "WITH RECURSIVE ",
+        tables_of_shelves!(),
+        ", due(at) AS ( \
+             SELECT (SELECT min(p.ready_at) FROM ratchet.progress AS p \
+                 WHERE p.state = 'pending' AND p.namespace = $1 AND p.operation = s.operation \
+                     AND p.version = s.version AND p.priority = s.priority) \
+             FROM shelf AS s WHERE s.priority IS NOT NULL \
+             UNION ALL \
+             SELECT min(p.lease_until) FROM ratchet.progress AS p \
+             WHERE p.state = 'running' AND p.namespace = $1 \
+                 AND (p.operation, p.version) IN (SELECT operation, version FROM served)) \
+         SELECT min(at) FROM due"
+    );
+    let (operations, versions) = served_columns(served);
+    let at: Option<i64> = sqlx::query_scalar(NEXT_DUE)
+        .bind(namespace.as_str())
+        .bind(operations)
+        .bind(versions)
+        .fetch_one(readers)
+        .await
+        .while_trying("look for the next due record")?;
+    Ok(at.map(Timestamp::from_millis))
+}

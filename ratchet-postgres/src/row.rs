@@ -1,0 +1,155 @@
+//! Between a record and its rows in `records`, `progress` and `steps`.
+
+use std::collections::BTreeMap;
+
+use ratchet_core::decide::Stored;
+use ratchet_core::{
+    Effect, Payload, Priority, Record, Step, StepName, StepState, Timestamp, Tombstone, serde_json,
+};
+use serde::{Deserialize, Serialize};
+use sqlx::postgres::PgRow;
+
+use crate::columns::{Columns, by_json};
+use crate::error::Fault;
+
+/// The database's clock, unless this parameter holds a moment of the caller's.
+macro_rules! now {
+    ($parameter:literal) => {
+        concat!(
+            "coalesce(",
+            $parameter,
+            "::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)"
+        )
+    };
+}
+pub(crate) use now;
+
+/// What [`read`] reads but for the steps, from `records AS r` and `progress AS p`.
+macro_rules! record_columns {
+    () => {
+        "r.id, r.namespace, r.operation, r.key, r.generation, r.version, r.fingerprint, r.created_at, r.policy, \
+         r.contract, r.input, r.ended_at, r.ended_as, p.record_id, p.priority, p.state, p.ready_at, p.token, \
+         p.lease_worker, p.lease_until, p.lease_started_at, p.attempts, p.spent, p.may_be_applied, \
+         p.first_started_at, p.pin, p.cancel_requested, p.risk_accepted, p.cause, p.uncertainty, p.reconcile_at, \
+         p.settled_at, p.result, p.has_steps"
+    };
+}
+pub(crate) use record_columns;
+
+/// The steps of `progress AS p`. What should be JSON in it is handed out as a text and read afterwards: PostgreSQL's own
+/// complaint about one would stop the whole statement, and with it every other record.
+macro_rules! steps_column {
+    () => {
+        "CASE WHEN p.has_steps THEN (SELECT json_agg(json_build_object('name', s.name, 'state', s.state, \
+             'may_be_applied', s.may_be_applied, 'first_started_at', s.first_started_at, 'pin', s.pin, \
+             'contract', s.contract, 'result', s.result))::text \
+          FROM ratchet.steps AS s WHERE s.record_id = p.record_id) END AS steps"
+    };
+}
+pub(crate) use steps_column;
+
+/// A step, in both directions.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StepRow {
+    pub(crate) name: StepName,
+    pub(crate) state: StepState,
+    pub(crate) may_be_applied: bool,
+    pub(crate) first_started_at: Option<Timestamp>,
+    pub(crate) pin: Option<String>,
+    pub(crate) contract: String,
+    pub(crate) result: Option<String>,
+}
+
+impl StepRow {
+    pub(crate) fn new(name: &StepName, step: &Step) -> Result<Self, Fault> {
+        Ok(Self {
+            name: name.clone(),
+            state: step.state,
+            may_be_applied: step.effect.may_be_applied,
+            first_started_at: step.effect.first_started_at,
+            pin: step.effect.pin.as_ref().map(as_json).transpose()?,
+            contract: as_json(&step.effect.contract)?,
+            result: step.result.as_ref().map(|result| result.as_str().to_owned()),
+        })
+    }
+
+    pub(crate) fn into_step(self) -> Result<(StepName, Step), Fault> {
+        let effect = Effect {
+            contract: by_json(&self.contract)?,
+            may_be_applied: self.may_be_applied,
+            first_started_at: self.first_started_at,
+            pin: self.pin.as_deref().map(by_json).transpose()?,
+        };
+        let step = Step { state: self.state, effect, result: self.result.map(Payload::from_stored) };
+        Ok((self.name, step))
+    }
+}
+
+pub(crate) fn as_json<T: Serialize>(value: &T) -> Result<String, Fault> {
+    serde_json::to_string(value).map_err(|_| Fault::Damaged("a record cannot be written as JSON"))
+}
+
+/// The name that an enumeration is written by.
+pub(crate) fn name_of<T: Serialize>(value: &T) -> Result<String, Fault> {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(name)) => Ok(name),
+        _ => Err(Fault::Damaged("a name cannot be written")),
+    }
+}
+
+/// The first moment at which the record [is purgeable](Record::is_purgeable).
+pub(crate) fn purge_at(record: &Record) -> Option<Timestamp> {
+    let at = record.settled_at?.after(record.policy.retention);
+    record.is_purgeable(at).then_some(at)
+}
+
+/// Reads [`record_columns`]: the row's number and the record, with the steps that were read for it.
+pub(crate) fn read(row: &PgRow, steps: BTreeMap<StepName, Step>) -> Result<(i64, Record), Fault> {
+    let row = Columns(row);
+    let effect = Effect {
+        contract: row.json("contract")?,
+        may_be_applied: row.flag("may_be_applied")?,
+        first_started_at: row.time_if_any("first_started_at")?,
+        pin: row.json_if_any("pin")?,
+    };
+    let record = Record {
+        id: row.identity()?,
+        version: row.name("version")?,
+        fingerprint: row.fingerprint("fingerprint")?,
+        input: Payload::from_stored(row.text("input")?),
+        policy: row.json("policy")?,
+        priority: Priority(row.priority("priority")?),
+        created_at: row.time("created_at")?,
+        state: row.state("state")?,
+        ready_at: row.time("ready_at")?,
+        token: row.token("token")?,
+        lease: row.lease()?,
+        attempts: row.small("attempts")?,
+        spent: row.small("spent")?,
+        effect,
+        steps,
+        cancel_requested: row.flag("cancel_requested")?,
+        risk_accepted: row.flag("risk_accepted")?,
+        result: row.text_if_any("result")?.map(Payload::from_stored),
+        cause: row.json_if_any("cause")?,
+        uncertainty: row.name_if_any("uncertainty")?,
+        reconcile_at: row.time_if_any("reconcile_at")?,
+        settled_at: row.time_if_any("settled_at")?,
+    };
+    Ok((row.number("id")?, record))
+}
+
+/// Reads a row of `records` with or without its progress, and with [`steps_column`].
+pub(crate) fn read_stored(row: &PgRow) -> Result<Stored, Fault> {
+    let columns = Columns(row);
+    if columns.number_if_any("record_id")?.is_some() {
+        return Ok(Stored::Record(Box::new(read(row, columns.steps()?)?.1)));
+    }
+    Ok(Stored::Tombstone(Tombstone {
+        id: columns.identity()?,
+        version: columns.name("version")?,
+        fingerprint: columns.fingerprint("fingerprint")?,
+        state: columns.state("ended_as")?,
+        ended_at: columns.time("ended_at")?,
+    }))
+}

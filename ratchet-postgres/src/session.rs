@@ -1,0 +1,117 @@
+//! Connections of the ledger's own, and what they must be set to.
+
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection, PgPool};
+use tokio::time::{Instant, timeout};
+
+use crate::error::{Fault, While as _};
+
+/// How long a new connection may take.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+
+/// A connection that rested for longer is asked for a sign of life before it is trusted with a call.
+const TRUSTED_FOR: Duration = Duration::from_secs(5);
+
+/// How many connections read at once.
+pub(crate) const READERS: u32 = 4;
+
+/// How connections of the ledger are made.
+#[derive(Debug, Clone)]
+pub(crate) struct Connector {
+    pub(crate) options: PgConnectOptions,
+    /// How long they wait for somebody else's lock.
+    pub(crate) lock_timeout: Duration,
+}
+
+impl Connector {
+    pub(crate) async fn connect(&self) -> Result<PgConnection, Fault> {
+        let doing = "connect to the database";
+        let connects = async {
+            let mut connection = self.options.connect().await?;
+            set_up(&mut connection, self.lock_timeout).await?;
+            Ok(connection)
+        };
+        timeout(CONNECT_WITHIN, connects).await.map_err(|_| Fault::no_answer(doing))?.while_trying(doing)
+    }
+
+    /// Connections for reads, made when they are needed.
+    pub(crate) fn readers(&self) -> PgPool {
+        let lock_timeout = self.lock_timeout;
+        PgPoolOptions::new()
+            .max_connections(READERS)
+            .acquire_timeout(CONNECT_WITHIN)
+            .test_before_acquire(false)
+            .after_connect(move |connection, _| Box::pin(set_up(connection, lock_timeout)))
+            .connect_lazy_with(self.options.clone())
+    }
+
+    /// The one connection that listens.
+    pub(crate) fn listener(&self) -> PgPool {
+        PgPoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(CONNECT_WITHIN)
+            .connect_lazy_with(self.options.clone())
+    }
+}
+
+/// What a role or a database may have set otherwise.
+///
+/// Every statement of the ledger finds its rows by an index; a plan that reads whole tables, made from statistics of
+/// yesterday, would be slower by orders of magnitude. So plans are made once, and from indexes and nested loops alone.
+async fn set_up(connection: &mut PgConnection, lock_timeout: Duration) -> Result<(), sqlx::Error> {
+    const SETTINGS: &str = "SELECT set_config('lock_timeout', $1, false), \
+        set_config('default_transaction_isolation', 'read committed', false), \
+        set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false), \
+        set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false), \
+        set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false), \
+        CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END";
+    let milliseconds = lock_timeout.as_millis().max(1).to_string();
+    sqlx::query(SETTINGS).persistent(false).bind(milliseconds).execute(connection).await?;
+    Ok(())
+}
+
+/// The one connection of a task, made again after a failure.
+#[derive(Debug)]
+pub(crate) struct Session {
+    connector: Connector,
+    open: Option<PgConnection>,
+    used_at: Instant,
+}
+
+impl Session {
+    pub(crate) fn new(connector: Connector) -> Self {
+        Self { connector, open: None, used_at: Instant::now() }
+    }
+
+    pub(crate) fn lock_timeout(&self) -> Duration {
+        self.connector.lock_timeout
+    }
+
+    /// A connection that works, as far as anybody can know.
+    pub(crate) async fn connection(&mut self) -> Result<&mut PgConnection, Fault> {
+        if self.used_at.elapsed() > TRUSTED_FOR
+            && let Some(connection) = &mut self.open
+            && !matches!(timeout(TRUSTED_FOR, connection.ping()).await, Ok(Ok(())))
+        {
+            self.open = None;
+        }
+        self.used_at = Instant::now();
+        match &mut self.open {
+            Some(connection) => Ok(connection),
+            empty => Ok(empty.insert(self.connector.connect().await?)),
+        }
+    }
+
+    /// A connection that failed is not trusted again; what it had not committed is rolled back.
+    pub(crate) fn forget(&mut self) {
+        self.open = None;
+    }
+
+    pub(crate) async fn close(mut self) {
+        if let Some(connection) = self.open.take() {
+            let _ = timeout(TRUSTED_FOR, connection.close()).await;
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What the lanes of a ledger do.
+
+use std::sync::Arc;
+
+use ratchet_core::decide::{Answer, Command, Refusal};
+use ratchet_core::ledger::{Claim, Order};
+use ratchet_core::{Record, State, Submission, Submitted};
+use sqlx::{Connection as _, PgConnection};
+
+use crate::bell::Bell;
+use crate::error::{Fault, While as _};
+use crate::lane::{Lane, Work};
+use crate::options::Sources;
+use crate::submit::{Terms, Told};
+use crate::{apply, claim, submit};
+
+#[derive(Debug)]
+pub(crate) struct Submits {
+    pub(crate) sources: Sources,
+    pub(crate) bell: Arc<Bell>,
+}
+
+impl Work for Submits {
+    type Question = Submission;
+    type Answer = Told;
+
+    const DOING: &'static str = "insert records";
+
+    async fn answer(
+        &self,
+        connection: &mut PgConnection,
+        questions: &[&Submission],
+        each_alone: bool,
+    ) -> Result<Vec<Told>, Fault> {
+        let terms = Terms { now: self.sources.now(), tone: self.bell.tone() };
+        if each_alone {
+            return submit::submit_each(connection, questions, terms).await;
+        }
+        let answers = submit::submit_all(connection, questions, terms).await?;
+        Ok(answers.into_iter().map(Ok).collect())
+    }
+
+    fn committed(&self, answers: &[Told]) {
+        if answers.iter().any(|answer| matches!(answer, Ok(Submitted::New { .. }))) {
+            self.bell.wake();
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Applies {
+    pub(crate) sources: Sources,
+    pub(crate) bell: Arc<Bell>,
+}
+
+impl Work for Applies {
+    type Question = Order;
+    type Answer = Result<Answer, Refusal>;
+
+    const DOING: &'static str = "write what was decided";
+
+    async fn answer(
+        &self,
+        connection: &mut PgConnection,
+        questions: &[&Order],
+        _: bool,
+    ) -> Result<Vec<Self::Answer>, Fault> {
+        apply::apply(connection, questions, &self.sources).await
+    }
+
+    fn committed(&self, answers: &[Self::Answer]) {
+        let made_due = |answer: &Self::Answer| {
+            matches!(
+                answer,
+                Ok(Answer::Released | Answer::Settled(State::Pending) | Answer::Now(State::Pending))
+            )
+        };
+        if answers.iter().any(made_due) {
+            self.bell.ring();
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Claims {
+    pub(crate) sources: Sources,
+    pub(crate) applies: Arc<Lane<Applies>>,
+}
+
+impl Work for Claims {
+    type Question = Claim;
+    type Answer = Vec<Record>;
+
+    const DOING: &'static str = "claim records";
+
+    // A lease for somebody who went away would only keep the record from others.
+    const NEEDS_CALLER: bool = true;
+
+    async fn answer(
+        &self,
+        connection: &mut PgConnection,
+        questions: &[&Claim],
+        _: bool,
+    ) -> Result<Vec<Vec<Record>>, Fault> {
+        let mut transaction = connection.begin().await.while_trying(Self::DOING)?;
+        let mut leased = Vec::with_capacity(questions.len());
+        for question in questions {
+            leased.push(claim::claim(&mut transaction, question, &self.sources).await?);
+        }
+        transaction.commit().await.while_trying(Self::DOING)?;
+        Ok(leased)
+    }
+
+    /// Leases whose claimer went away meanwhile are given back at once, rather than after their time.
+    fn not_taken(&self, answers: Vec<Vec<Record>>) {
+        let release =
+            |record: Record| Order { command: Command::Release { token: record.token }, id: record.id };
+        let orders: Vec<Order> = answers.into_iter().flatten().map(release).collect();
+        let applies = Arc::clone(&self.applies);
+        tokio::spawn(async move { applies.ask(orders).await });
+    }
+}

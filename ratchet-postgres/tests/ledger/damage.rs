@@ -1,0 +1,188 @@
+//! Rows that no release could have written: they stop nobody but themselves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratchet_core::decide::{Answer, Command, Refusal};
+use ratchet_core::ledger::{Claim, Order};
+use ratchet_core::time::ManualClock;
+use ratchet_core::{
+    Contract, Ledger as _, LedgerError, Record, StepName, Submission, Submitted, Timestamp, Token,
+};
+use ratchet_postgres::{PostgresLedger, PostgresOptions};
+use ratchet_test_postgres::Database;
+
+use crate::support::{claim, claim_of, database, execute, id, open, settle, submission, submit, submit_new};
+
+const DAMAGE: &str = "UPDATE ratchet.records SET policy = '{}' WHERE key LIKE '%broken%'";
+
+async fn with_clock(database: &Database<'_>) -> (Arc<PostgresLedger>, Arc<ManualClock>) {
+    let clock = ManualClock::at(Timestamp::from_millis(1_768_464_000_000));
+    let ledger = PostgresOptions::new().clock(clock.clone()).open(&database.url()).await.unwrap();
+    (ledger, clock)
+}
+
+fn keys(records: &[Record]) -> Vec<&str> {
+    records.iter().map(|record| record.id.key.as_str()).collect()
+}
+
+async fn apply(ledger: &PostgresLedger, invoice: &str, command: Command) -> Result<Answer, Refusal> {
+    ledger.apply(vec![Order { id: id(invoice), command }]).await.unwrap().remove(0)
+}
+
+#[tokio::test]
+async fn a_claim_goes_past_damaged_rows() {
+    let database = database().await;
+    let ledger = open(&database).await;
+    for invoice in
+        ["broken_1", "broken_2", "broken_3", "broken_4", "broken_5", "sound_1", "sound_2", "sound_3"]
+    {
+        submit_new(&ledger, invoice).await;
+    }
+    assert_eq!(execute(&mut database.connect().await, DAMAGE).await, 5);
+    assert_eq!(keys(&claim(&ledger, 1).await), ["invoice:sound_1:collect:v1"]);
+    let rest = claim(&ledger, 10).await;
+    assert_eq!(keys(&rest), ["invoice:sound_2:collect:v1", "invoice:sound_3:collect:v1"]);
+    assert_eq!(claim(&ledger, 10).await, []);
+    assert_eq!(claim(&ledger, 0).await, []);
+
+    let mends =
+        "UPDATE ratchet.records SET policy = (SELECT policy FROM ratchet.records WHERE key LIKE '%sound_1%')";
+    execute(&mut database.connect().await, mends).await;
+    assert_eq!(keys(&claim(&ledger, 1).await), ["invoice:broken_1:collect:v1"], "mended, and served again");
+}
+
+#[tokio::test]
+async fn a_claim_takes_no_more_than_it_may_behind_damaged_rows() {
+    let database = database().await;
+    let ledger = open(&database).await;
+    for invoice in ["broken_1", "sound_1", "sound_2", "sound_3", "sound_4"] {
+        submit_new(&ledger, invoice).await;
+    }
+    assert_eq!(execute(&mut database.connect().await, DAMAGE).await, 1);
+    let two = claim(&ledger, 2).await;
+    assert_eq!(keys(&two), ["invoice:sound_1:collect:v1", "invoice:sound_2:collect:v1"]);
+    assert_eq!(claim(&ledger, 10).await.len(), 2, "the others were left");
+}
+
+#[tokio::test]
+async fn expiry_goes_past_damaged_rows() {
+    let database = database().await;
+    let (ledger, clock) = with_clock(&database).await;
+    for invoice in ["broken_1", "broken_2", "broken_3", "sound_1", "sound_2"] {
+        submit_new(&ledger, invoice).await;
+        let unstarted = Claim { start_if_safe: false, ..claim_of(1) };
+        assert_eq!(ledger.claim(unstarted).await.unwrap().len(), 1);
+        clock.advance(Duration::from_secs(1));
+    }
+    assert_eq!(execute(&mut database.connect().await, DAMAGE).await, 3);
+    clock.advance(Duration::from_hours(1));
+    assert_eq!(ledger.expire(1).await.unwrap(), 1);
+    assert_eq!(ledger.expire(10).await.unwrap(), 1);
+    assert_eq!(ledger.expire(10).await.unwrap(), 0);
+    assert_eq!(claim(&ledger, 10).await.len(), 2, "what had expired is due again");
+}
+
+#[tokio::test]
+async fn an_order_for_a_damaged_record_is_refused_alone() {
+    let database = database().await;
+    let (ledger, clock) = with_clock(&database).await;
+    for invoice in ["sound_1", "broken", "sound_2"] {
+        submit_new(&ledger, invoice).await;
+    }
+    assert_eq!(claim(&ledger, 3).await.len(), 3);
+    assert_eq!(execute(&mut database.connect().await, DAMAGE).await, 1);
+    clock.advance(Duration::from_secs(40));
+    let renew = |invoice| Order {
+        id: id(invoice),
+        command: Command::Renew { token: Token::new(1), duration: Duration::from_mins(1) },
+    };
+    let answers =
+        ledger.apply(["sound_1", "broken", "missing", "sound_2"].map(renew).to_vec()).await.unwrap();
+    let until = Timestamp::from_millis(1_768_464_100_000);
+    let renewed = Answer::Renewed { until, cancel_requested: false };
+    let what = "a JSON column does not fit its type".to_owned();
+    let damaged = Refusal::Damaged { what };
+    assert_eq!(answers, [Ok(renewed.clone()), Err(damaged.clone()), Err(Refusal::NoRecord), Ok(renewed)]);
+    assert_eq!(
+        damaged.to_string(),
+        "the record cannot be read: a JSON column does not fit its type; restore it or ask for help"
+    );
+    clock.advance(Duration::from_secs(40));
+    assert_eq!(
+        ledger.expire(10).await.unwrap(),
+        0,
+        "the extended leases stand, the damaged one is left alone"
+    );
+}
+
+#[tokio::test]
+async fn a_damaged_step_stops_its_own_record_alone() {
+    for column in ["contract", "pin"] {
+        let database = database().await;
+        let ledger = open(&database).await;
+        for invoice in ["broken", "sound"] {
+            let in_steps = Submission { contract: Contract::STEPS, ..submission(invoice) };
+            let _ = ledger.submit(vec![in_steps]).await.unwrap();
+        }
+        let leased = claim(&ledger, 2).await;
+        let begin = |token| Command::BeginStep {
+            token,
+            step: StepName::from_static("charge"),
+            contract: Contract::header("Idempotency-Key"),
+        };
+        for (invoice, record) in ["broken", "sound"].into_iter().zip(&leased) {
+            let started = apply(&ledger, invoice, Command::Start { token: record.token }).await;
+            assert_eq!(started, Ok(Answer::Started));
+            assert_eq!(apply(&ledger, invoice, begin(record.token)).await, Ok(Answer::StepBegun));
+        }
+        let damage = match column {
+            "contract" => "UPDATE ratchet.steps SET contract = '{\"no' WHERE record_id = 1",
+            _ => "UPDATE ratchet.steps SET pin = 'no JSON' WHERE record_id = 1",
+        };
+        assert_eq!(execute(&mut database.connect().await, damage).await, 1);
+        let refused = apply(&ledger, "broken", begin(leased[0].token)).await;
+        assert!(matches!(refused, Err(Refusal::Damaged { .. })), "{column}: {refused:?}");
+        let both = ledger.apply(
+            ["broken", "sound"]
+                .map(|invoice| Order { id: id(invoice), command: begin(Token::new(1)) })
+                .to_vec(),
+        );
+        assert_eq!(both.await.unwrap()[1], Ok(Answer::StepBegun), "{column}");
+        let end = settle(&ledger, &leased[1]).await.unwrap();
+        assert!(matches!(end, Answer::Settled(_)), "{column}: {end:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_submission_under_a_damaged_key_fails_alone() {
+    let database = database().await;
+    let ledger = open(&database).await;
+    submit_new(&ledger, "broken").await;
+    submit_new(&ledger, "sound").await;
+    assert_eq!(execute(&mut database.connect().await, DAMAGE).await, 1);
+    let (broken, sound, new) =
+        tokio::join!(submit(&ledger, "broken"), submit(&ledger, "sound"), submit(&ledger, "new"));
+    let error = broken.unwrap_err();
+    assert!(matches!(error, LedgerError::Damaged { .. }), "{error:?}");
+    assert!(!format!("{error} {error:?}").contains("broken"), "an error must not show a key");
+    assert!(matches!(sound, Ok(Submitted::Existing { .. })), "{sound:?}");
+    assert!(matches!(new, Ok(Submitted::New { .. })), "{new:?}");
+}
+
+#[tokio::test]
+async fn an_error_quotes_no_row() {
+    let database = database().await;
+    let ledger = open(&database).await;
+    let check = "ALTER TABLE ratchet.records ADD CHECK (key NOT LIKE '%secret%')";
+    execute(&mut database.connect().await, check).await;
+    let error = submit(&ledger, "secret").await.unwrap_err();
+    assert!(matches!(error, LedgerError::Store { doing: "insert records", .. }), "{error:?}");
+    let mut told = format!("{error} {error:?}");
+    let mut source = std::error::Error::source(&error);
+    while let Some(cause) = source.filter(|_| told.len() < 10_000) {
+        told.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    assert!(told.contains("violates check constraint") && !told.contains("invoice:secret"), "{told}");
+}

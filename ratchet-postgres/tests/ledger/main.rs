@@ -1,0 +1,9 @@
+//! What is special about a ledger in PostgreSQL; what every ledger must do is in `conformance.rs`.
+
+mod cuts;
+mod damage;
+mod open;
+mod processes;
+mod support;
+mod transaction;
+mod wake;
