@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use sqlx_08::{PgPool, Postgres, Transaction};
+use tokio::runtime::Handle;
 use underway::{Queue, Task, Worker};
 
 use super::pool_08;
@@ -49,7 +50,8 @@ impl Subject for Underway {
 
     async fn open(url: &str) -> Result<Self> {
         let pool = pool_08(url).await?;
-        underway::run_migrations(&pool).await?;
+        // Its future cannot be shown to be `Send` in here, so it is waited for in place.
+        tokio::task::block_in_place(|| Handle::current().block_on(underway::run_migrations(&pool)))?;
         let queue = Queue::builder().name("jobs").pool(pool.clone()).build().await?;
         Ok(Self { pool, queue })
     }
