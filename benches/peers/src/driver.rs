@@ -20,11 +20,12 @@ use crate::work::{Measure, Work};
 pub(crate) type Outcomes = BTreeMap<(usize, usize), Vec<Result<Measure, String>>>;
 
 pub(crate) async fn run(options: &Options, server: Option<&Server>) -> Result<()> {
+    let works = options.works();
+    let offers_any = |entry: &Entry| works.iter().any(|work| (entry.offers)(*work));
     let subjects: Vec<Entry> = subject::all()
         .into_iter()
-        .filter(|entry| entry.store == options.store && options.wants(entry.name))
+        .filter(|entry| entry.store == options.store && options.wants(entry.name) && offers_any(entry))
         .collect();
-    let works = options.works();
     let facts = Facts::find(options, server).await?;
     let mut outcomes = Outcomes::new();
     for round in 1..=options.rounds() {
@@ -49,10 +50,12 @@ fn report(round: usize, subject: &Entry, work: Work, outcome: &Result<Measure, S
     let figures = match outcome {
         Err(reason) => reason.clone(),
         Ok(measure) => format!(
-            "{:.0}/s, p50 {:.2} ms, p99 {:.2} ms, CPU {:.0} + {:.0} µs {}",
+            "{:.0}/s{}, CPU {:.0} + {:.0} µs {}",
             measure.per_second(),
-            measure.p50.unwrap_or(f64::NAN),
-            measure.p99.unwrap_or(f64::NAN),
+            measure
+                .p50
+                .zip(measure.p99)
+                .map_or_else(String::new, |(p50, p99)| format!(", {p50:.2} / {p99:.2} ms")),
             measure.program,
             measure.server,
             measure.note.as_deref().unwrap_or_default()

@@ -1,5 +1,6 @@
 //! The figures as Markdown: medians, ratios to the limit and to the best peer, and what else there is to know.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::driver::Outcomes;
@@ -49,7 +50,8 @@ pub(crate) fn render(facts: &Facts, works: &[Work], subjects: &[Entry], outcomes
     let medians =
         (0..works.len()).map(|row| (0..subjects.len()).map(|column| median(row, column)).collect()).collect();
     let table = Table { works, subjects, medians };
-    let mut text = format!("{}, {}; {}. {}.\n\n", facts.date, facts.machine, facts.database, facts.sizes);
+    let mut text = format!("{}, {}; {}. {}.\n", facts.date, facts.machine, facts.database, facts.sizes);
+    let _ = writeln!(text, "Versions: {}.\n", versions(subjects));
     table.figures(&mut text);
     table.ratios(&mut text);
     notes(&mut text, works, subjects, outcomes);
@@ -60,7 +62,7 @@ impl Table<'_> {
     fn figures(&self, text: &mut String) {
         text.push_str("| work |");
         for subject in self.subjects {
-            let _ = write!(text, " {} {} |", subject.name, version(subject.package));
+            let _ = write!(text, " {} |", subject.name);
         }
         let _ = write!(text, "\n|---|{}\n", "---|".repeat(self.subjects.len()));
         for (work, medians) in self.works.iter().zip(&self.medians) {
@@ -115,6 +117,11 @@ impl Table<'_> {
         };
         let _ = writeln!(text, "| {what} | {} | {} |", best(Role::Limit), best(Role::Peer));
     }
+}
+
+fn versions(subjects: &[Entry]) -> String {
+    let packages: BTreeSet<&str> = subjects.iter().map(|subject| subject.package).collect();
+    packages.iter().map(|package| format!("{package} {}", version(package))).collect::<Vec<_>>().join(", ")
 }
 
 fn row(text: &mut String, what: &str, medians: &[Option<Median>], cell: impl Fn(&Median) -> String) {
