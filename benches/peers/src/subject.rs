@@ -97,7 +97,6 @@ pub(crate) fn all() -> Vec<Entry> {
         entry::<limits::Statements>(),
         entry::<limits::Coalesced>(),
         entry::<limits::Transaction>(),
-        #[cfg(feature = "ratchet-postgres")]
         entry::<ours::OnPostgres>(),
         entry::<peers::Apalis>(),
         entry::<peers::Graphile>(),

@@ -1,10 +1,8 @@
 //! Ratchet: one operation, whichever ledger holds it.
 
-#[cfg(feature = "ratchet-postgres")]
 mod postgres;
 mod sqlite;
 
-#[cfg(feature = "ratchet-postgres")]
 pub(crate) use postgres::OnPostgres;
 pub(crate) use sqlite::OnSqlite;
 

@@ -2,15 +2,14 @@
 
 use std::ops::Range;
 
-use ratchet::Client;
-use ratchet_postgres::PostgresLedger;
+use ratchet::Ratchet;
 
 use super::{enqueue, enqueue_batch, start_worker};
 use crate::subject::{Result, Role, Subject};
 use crate::work::Tuning;
 
 #[derive(Clone)]
-pub(crate) struct OnPostgres(Client);
+pub(crate) struct OnPostgres(Ratchet);
 
 impl Subject for OnPostgres {
     const NAME: &'static str = "ratchet";
@@ -20,7 +19,7 @@ impl Subject for OnPostgres {
     const RECORDS: &'static str = "SELECT count(*) FROM ratchet.records";
 
     async fn open(url: &str) -> Result<Self> {
-        Ok(Self(Client::new(PostgresLedger::open(url).await?)))
+        Ok(Self(Ratchet::open(url).await?))
     }
 
     async fn enqueue(&self, id: u64) -> Result<()> {
