@@ -135,12 +135,15 @@ async fn measure_in(
     }
     // A peer may hang; what it prepares before the measurement takes time too.
     let output = tokio::time::timeout(options.limit() * 8, command.output()).await??;
-    if output.status.success() {
-        Ok(serde_json::from_slice(&output.stdout)?)
-    } else {
+    if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        Err(said.lines().last().unwrap_or("no reason given").to_owned().into())
+        return Err(said.lines().last().unwrap_or("no reason given").to_owned().into());
     }
+    let measure: Measure = serde_json::from_slice(&output.stdout)?;
+    if measure.operations == 0 {
+        return Err(measure.note.unwrap_or_else(|| "nothing was done in time".to_owned()).into());
+    }
+    Ok(measure)
 }
 
 /// As the command line has it.

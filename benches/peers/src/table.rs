@@ -113,9 +113,13 @@ impl Table<'_> {
             scores
                 .filter_map(|(subject, median)| Some((subject.name, score(median.as_ref()?)?)))
                 .max_by(|one, other| one.1.total_cmp(&other.1))
-                .map_or_else(|| "–".to_owned(), |(name, score)| format!("{:.2} ({name})", own / score))
+                .map(|(name, score)| format!("{:.2} ({name})", own / score))
         };
-        let _ = writeln!(text, "| {what} | {} | {} |", best(Role::Limit), best(Role::Peer));
+        let (limit, peer) = (best(Role::Limit), best(Role::Peer));
+        if limit.is_some() || peer.is_some() {
+            let cell = |best: Option<String>| best.unwrap_or_else(|| "–".to_owned());
+            let _ = writeln!(text, "| {what} | {} | {} |", cell(limit), cell(peer));
+        }
     }
 }
 
@@ -125,6 +129,9 @@ fn versions(subjects: &[Entry]) -> String {
 }
 
 fn row(text: &mut String, what: &str, medians: &[Option<Median>], cell: impl Fn(&Median) -> String) {
+    if medians.iter().all(Option::is_none) {
+        return;
+    }
     let _ = write!(text, "| {what} |");
     for median in medians {
         let _ = write!(text, " {} |", median.as_ref().map_or_else(|| "–".to_owned(), &cell));
