@@ -123,7 +123,7 @@ async fn measure_in(
     let mut command = Command::new(std::env::current_exe()?);
     command
         .args(["--subject", subject.name, "--url", url])
-        .args(["--work", &name(work), "--store", &name(options.store)])
+        .args(["--work", &name(&work), "--store", &name(&options.store)])
         .args(["--jobs", &options.jobs().to_string(), "--seconds", &options.seconds().to_string()])
         .args(["--limit", &options.limit().as_secs().to_string()])
         .stdin(Stdio::null())
@@ -147,6 +147,6 @@ async fn measure_in(
 }
 
 /// As the command line has it.
-fn name(value: impl ValueEnum) -> String {
+fn name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }

@@ -47,8 +47,12 @@ impl Observer {
     pub(crate) async fn create_effects(&mut self) -> Result<()> {
         const TABLE: &str = "CREATE TABLE effects (id BIGINT NOT NULL, amount_cents BIGINT NOT NULL)";
         match self {
-            Self::Postgres(connection) => drop(sqlx::raw_sql(TABLE).execute(connection).await?),
-            Self::Sqlite(connection) => drop(sqlx::raw_sql(TABLE).execute(connection).await?),
+            Self::Postgres(connection) => {
+                sqlx::raw_sql(TABLE).execute(connection).await?;
+            }
+            Self::Sqlite(connection) => {
+                sqlx::raw_sql(TABLE).execute(connection).await?;
+            }
         }
         Ok(())
     }

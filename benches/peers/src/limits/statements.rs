@@ -17,7 +17,7 @@ pub(crate) struct Statements(Arc<Connections>);
 
 struct Connections {
     url: String,
-    connections: Vec<Connection>,
+    each: Vec<Connection>,
     next: AtomicUsize,
     /// Whether a worker listens.
     heard: AtomicBool,
@@ -70,8 +70,11 @@ impl Connection {
     }
 }
 
+/// Keys, fingerprints and inputs.
+type Columns = (Vec<String>, Vec<Vec<u8>>, Vec<String>);
+
 /// The columns of these jobs.
-pub(super) fn columns(ids: impl Iterator<Item = u64>) -> Result<(Vec<String>, Vec<Vec<u8>>, Vec<String>)> {
+pub(super) fn columns(ids: impl Iterator<Item = u64>) -> Result<Columns> {
     let (mut keys, mut fingerprints, mut inputs) = (Vec::new(), Vec::new(), Vec::new());
     for id in ids {
         let job = Job::new(id);
@@ -86,7 +89,7 @@ impl Statements {
     /// The callers take turns: none waits for another's statement as long as there are no more callers than connections.
     fn connection(&self) -> &Connection {
         let turn = self.0.next.fetch_add(1, Ordering::Relaxed);
-        &self.0.connections[turn % self.0.connections.len()]
+        &self.0.each[turn % self.0.each.len()]
     }
 }
 
@@ -104,12 +107,12 @@ impl Subject for Statements {
 
     async fn open(url: &str) -> Result<Self> {
         connect(url).await?.batch_execute(TABLE).await?;
-        let mut connections = Vec::new();
+        let mut each = Vec::new();
         for _ in 0..CALLERS {
-            connections.push(Connection::open(url).await?);
+            each.push(Connection::open(url).await?);
         }
         let (next, heard) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Ok(Self(Arc::new(Connections { url: url.to_owned(), connections, next, heard })))
+        Ok(Self(Arc::new(Connections { url: url.to_owned(), each, next, heard })))
     }
 
     async fn enqueue(&self, id: u64) -> Result<()> {

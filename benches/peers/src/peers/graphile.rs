@@ -1,4 +1,4 @@
-//! graphile_worker.
+//! `graphile_worker`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -38,7 +38,8 @@ fn spec(job: &Job) -> JobSpec {
 }
 
 async fn worker(options: WorkerOptions, pool: &PgPool) -> Result<Worker> {
-    Ok(options.pg_pool(pool.clone()).define_job::<Job>().init().await?)
+    let options = options.pg_pool(pool.clone()).define_job::<Job>();
+    Ok(Box::pin(options.init()).await?)
 }
 
 impl Subject for Graphile {
