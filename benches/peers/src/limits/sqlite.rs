@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqliteConnection};
+use sqlx::{ConnectOptions as _, Row as _, SqliteConnection};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use super::{fingerprint, spawn};
+use super::spawn;
 use crate::board;
 use crate::job::Job;
 use crate::subject::{Result, Role, Store, Subject};
@@ -29,78 +29,72 @@ pub(crate) fn options(url: &str) -> Result<SqliteConnectOptions> {
 
 #[derive(Clone)]
 pub(crate) struct Sqlite {
-    calls: mpsc::Sender<(u64, oneshot::Sender<bool>)>,
+    calls: mpsc::Sender<(u64, oneshot::Sender<()>)>,
     connection: Arc<Mutex<SqliteConnection>>,
 }
 
-/// Whether every row is new or holds the same input.
-async fn insert(connection: &mut SqliteConnection, ids: impl Iterator<Item = u64>) -> Result<Vec<bool>> {
-    let mut same = Vec::new();
-    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+const INSERT: &str = "
+    INSERT INTO jobs (operation, key, version, fingerprint, state, ready_at, token, input)
+    SELECT 'job', value ->> 0, '1', unhex(value ->> 1), 0, 0, 0, value ->> 2 FROM json_each(?1) WHERE true
+    ON CONFLICT DO NOTHING RETURNING key";
+
+const FIND: &str = "
+    SELECT jobs.key FROM json_each(?1) AS call JOIN jobs ON operation = 'job' AND jobs.key = call.value ->> 0
+    WHERE fingerprint = unhex(call.value ->> 1)";
+
+const CLAIM: &str = "
+    UPDATE jobs SET state = 1, token = token + 1, lease_until = 1 WHERE id IN
+        (SELECT id FROM jobs WHERE state = 0 AND operation = 'job' AND version = '1' AND ready_at <= 1
+         ORDER BY ready_at LIMIT 1000)
+    RETURNING id, token, input";
+
+const COMPLETE: &str = "
+    UPDATE jobs SET state = 2, lease_until = NULL, result = done.value ->> 2 FROM json_each(?1) AS done
+    WHERE jobs.id = done.value ->> 0 AND token = done.value ->> 1 AND state = 1";
+
+/// Puts all on record in one statement. Fails if a row holds another input.
+async fn insert(connection: &mut SqliteConnection, ids: impl Iterator<Item = u64>) -> Result<()> {
+    let mut rows = Vec::new();
     for id in ids {
-        let job = Job::new(id);
-        let (key, fingerprint) = (job.key(), fingerprint(id));
-        let new = sqlx::query(
-            "INSERT INTO jobs (operation, key, version, fingerprint, state, ready_at, token, input)
-             VALUES ('job', ?1, '1', ?2, 0, 0, 0, ?3) ON CONFLICT DO NOTHING",
-        )
-        .bind(&key)
-        .bind(&fingerprint)
-        .bind(serde_json::to_string(&job)?)
-        .execute(&mut *transaction)
-        .await?;
-        same.push(if new.rows_affected() == 1 {
-            true
-        } else {
-            let on_record: Vec<u8> =
-                sqlx::query_scalar("SELECT fingerprint FROM jobs WHERE operation = 'job' AND key = ?1")
-                    .bind(&key)
-                    .fetch_one(&mut *transaction)
-                    .await?;
-            on_record == fingerprint
-        });
+        let (job, fingerprint) = (Job::new(id), format!("{id:064x}"));
+        rows.push((job.key(), fingerprint, serde_json::to_string(&job)?));
     }
-    transaction.commit().await?;
-    Ok(same)
+    let json = serde_json::to_string(&rows)?;
+    let new = sqlx::query(INSERT).bind(&json).fetch_all(&mut *connection).await?;
+    if new.len() == rows.len() {
+        return Ok(());
+    }
+    let same = sqlx::query(FIND).bind(&json).fetch_all(connection).await?;
+    if same.len() == rows.len() { Ok(()) } else { Err("another input".into()) }
 }
 
-/// Claims a batch in one transaction, and completes it row by row in another.
+/// Claims, runs and completes a batch. Answers how many that were.
 async fn turn(connection: &mut SqliteConnection) -> Result<usize> {
-    let claimed = sqlx::query(
-        "UPDATE jobs SET state = 1, token = token + 1, lease_until = 1 WHERE id IN
-             (SELECT id FROM jobs WHERE state = 0 AND operation = 'job' AND version = '1' AND ready_at <= 1
-              ORDER BY ready_at LIMIT 1000)
-         RETURNING id, token, input",
-    )
-    .fetch_all(&mut *connection)
-    .await?;
-    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    let claimed = sqlx::query(CLAIM).fetch_all(&mut *connection).await?;
+    let mut done = Vec::with_capacity(claimed.len());
     for row in &claimed {
         let job: Job = serde_json::from_str(row.get(2))?;
         board::started(job.id);
-        sqlx::query(
-            "UPDATE jobs SET state = 2, lease_until = NULL, result = ?3 WHERE id = ?1 AND token = ?2 AND state = 1",
-        )
-        .bind(row.get::<i64, _>(0))
-        .bind(row.get::<i64, _>(1))
-        .bind(serde_json::to_string(&job.amount_cents)?)
-        .execute(&mut *transaction)
-        .await?;
+        done.push((row.get::<i64, _>(0), row.get::<i64, _>(1), serde_json::to_string(&job.amount_cents)?));
     }
-    transaction.commit().await?;
-    Ok(claimed.len())
+    let completed = sqlx::query(COMPLETE).bind(serde_json::to_string(&done)?).execute(connection).await?;
+    if usize::try_from(completed.rows_affected())? == done.len() {
+        Ok(done.len())
+    } else {
+        Err("a lease was lost".into())
+    }
 }
 
 async fn write(
     connection: Arc<Mutex<SqliteConnection>>,
-    mut calls: mpsc::Receiver<(u64, oneshot::Sender<bool>)>,
+    mut calls: mpsc::Receiver<(u64, oneshot::Sender<()>)>,
 ) -> Result<()> {
     let mut taken = Vec::with_capacity(MOST);
     while calls.recv_many(&mut taken, MOST).await > 0 {
         let mut connection = connection.lock().await;
-        let same = insert(&mut connection, taken.iter().map(|(id, _)| *id)).await?;
-        for ((_, answer), same) in taken.drain(..).zip(same) {
-            let _ = answer.send(same);
+        insert(&mut connection, taken.iter().map(|(id, _)| *id)).await?;
+        for (_, answer) in taken.drain(..) {
+            let _ = answer.send(());
         }
     }
     Ok(())
@@ -136,14 +130,13 @@ impl Subject for Sqlite {
     }
 
     async fn enqueue(&self, id: u64) -> Result<()> {
-        let (answer, same) = oneshot::channel();
+        let (answer, durable) = oneshot::channel();
         self.calls.send((id, answer)).await?;
-        if same.await? { Ok(()) } else { Err("another input".into()) }
+        Ok(durable.await?)
     }
 
     async fn enqueue_batch(&self, ids: Range<u64>) -> Result<()> {
-        insert(&mut *self.connection.lock().await, ids).await?;
-        Ok(())
+        insert(&mut *self.connection.lock().await, ids).await
     }
 
     async fn start_worker(&self, _tuning: Tuning) -> Result<()> {

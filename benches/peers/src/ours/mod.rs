@@ -55,7 +55,7 @@ fn start_worker(client: &Client, tuning: Tuning) -> Result<()> {
     let worker = client.worker(ratchet::registry![job]);
     let worker = match tuning {
         Tuning::Installed | Tuning::Latency => worker,
-        Tuning::Throughput => worker.concurrency(256),
+        Tuning::Throughput => worker.concurrency(1_000),
     };
     let worker = worker.build()?;
     tokio::spawn(worker.run(std::future::pending::<()>()));
