@@ -1,6 +1,6 @@
 //! Provides the programs that the checks need, and says what it installs.
 
-use crate::command::{Failed, run, works};
+use crate::command::{Failed, run, run_with, works};
 
 /// Components of the toolchain: `cargo NAME` must work.
 pub(crate) fn need_component(name: &str, component: &str) -> Result<(), Failed> {
@@ -36,7 +36,11 @@ pub(crate) fn need_postgres() -> Result<(), Failed> {
     println!("installing PostgreSQL's server (Debian's package `postgresql`)");
     let sudo = if works("sudo --non-interactive true") { "sudo " } else { "" };
     run(&format!("{sudo}apt-get update"))?;
-    run(&format!("{sudo}apt-get install --yes --no-install-recommends postgresql"))
+    // Nothing is asked: there may be nobody to answer.
+    run_with(
+        &format!("{sudo}apt-get install --yes --no-install-recommends postgresql"),
+        &[("DEBIAN_FRONTEND", "noninteractive")],
+    )
 }
 
 /// In the search path, or where Debian keeps its releases.
