@@ -1,5 +1,6 @@
 //! Operations with a ledger in `PostgreSQL`, as a user of this crate writes them.
 #![cfg(feature = "postgres")]
+#![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
 use std::time::Duration;
 

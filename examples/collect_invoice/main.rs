@@ -34,7 +34,7 @@ struct Arguments {
     /// Print the figures as one JSON object on the last line.
     #[arg(long)]
     json: bool,
-    /// Keep the records in this store, which must have none of this example yet, instead of a new SQLite file.
+    /// Keep the records in this store, which must have none of this example yet, instead of a new file of `SQLite`.
     #[arg(long, value_name = "ADDRESS")]
     store: Option<String>,
     #[command(subcommand)]

@@ -27,7 +27,7 @@ R001: `attempt` in the key counts attempts, so every retry would carry another k
 
     invoice:<invoice_id>:<attempt>:v1
                          ^^^^^^^^^
-help: remove `<attempt>`; the handler can read the attempt from `ctx.attempt()`"
+help: remove `<attempt>`; to read the attempt, take a `ctx: ratchet::Context` and call `ctx.attempt()`"
     );
 }
 
@@ -41,7 +41,7 @@ would be deduplicated
 
     mail:<job.deliveryAttemptNo>
          ^^^^^^^^^^^^^^^^^^^^^^^
-help: remove `<job.deliveryAttemptNo>`; the handler can read the attempt from `ctx.attempt()`"
+help: remove `<job.deliveryAttemptNo>`; to read the attempt, take a `ctx: ratchet::Context` and call `ctx.attempt()`"
     );
 }
 
@@ -101,8 +101,8 @@ destination, where anyone who reads them could use it
 
     pay:<api_key>
         ^^^^^^^^^
-help: remove `<api_key>`; an id from your own records tells records apart, and the worker holds credentials as \
-`State`"
+help: remove `<api_key>`; an id from your own records tells them apart, and the worker hands credentials to the \
+handler as `ratchet::State`"
     );
 }
 

@@ -22,7 +22,7 @@ pub const fn checked_window(spec: Spec) -> Spec {
                 .push(" only (it remembers for ")
                 .push_duration(memory)
                 .push(", less a margin), so a late retry could act a second time\nhelp: ")
-                .push("end the retries sooner with a `retry` of your own, such as `RetryPolicy::doubling(3, …)`, or a shorter `timeout`; or say with `remembers_for` how ")
+                .push("end the retries sooner with a `retry` of your own, such as `RetryPolicy::doubling(3, Duration::from_secs(5), Duration::from_secs(30))`, and a shorter `timeout`; or say with `remembers_for` how ")
                 .push("long the destination is documented to remember");
         panic!("{}", text.as_str());
     }

@@ -40,7 +40,7 @@ pub(super) const TOPIC: Topic = Topic {
         Rule { scope: Scope::Of("consumer"), phrases: "sequence, seq" },
     ],
     why: "counts attempts, so every retry would carry another key and nothing would be deduplicated",
-    help: "the handler can read the attempt from `ctx.attempt()`",
+    help: "to read the attempt, take a `ctx: ratchet::Context` and call `ctx.attempt()`",
 };
 
 /// Tokens that fence one attempt off from the next: no credentials, and new each time.

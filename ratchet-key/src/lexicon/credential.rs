@@ -115,5 +115,5 @@ pub(super) const TOPIC: Topic = Topic {
     ],
     why: "is a credential, and keys are copied into logs, error reports and the records of the destination, where \
           anyone who reads them could use it",
-    help: "an id from your own records tells records apart, and the worker holds credentials as `State`",
+    help: "an id from your own records tells them apart, and the worker hands credentials to the handler as `ratchet::State`",
 };

@@ -159,7 +159,9 @@ fn in_input(found: NameFinding) -> NameFinding {
         _ => "is personal data, and inputs are stored with the record and shown to operators",
     };
     let (code, help) = match found.code {
-        Code::R005 => (Code::R005, "store it elsewhere and pass its id, or give it to the worker as `State`"),
+        Code::R005 => {
+            (Code::R005, "store it elsewhere and pass its id, or take it from the worker as `ratchet::State`")
+        }
         _ => (
             Code::R013,
             "mark it `#[pii]`, and it is shown as `[redacted]`; or pass the id of the record that holds it",

@@ -9,8 +9,8 @@ use quote::ToTokens;
 use ratchet_key::{Code, Finding, Segment, Template, inspect};
 use syn::LitStr;
 
-use crate::errors::Errors;
-use crate::operation::{Args, Handler};
+use crate::errors::{Errors, list};
+use crate::operation::{Args, Handler, Input};
 
 pub(crate) use allow::{Allowances, wrong_form};
 
@@ -60,7 +60,10 @@ pub(crate) fn read(args: &Args, handler: &Handler, errors: &mut Errors) -> Optio
             judge::judge(&template, handler, &mut allow, &mut report);
             matching::pieces(&template, handler, literal, &mut report)
         }
-        Err(findings) => constant(findings, &text, &mut allow, &mut report),
+        Err(mut findings) => {
+            name_parameters(&mut findings, handler);
+            constant(findings, &text, &mut allow, &mut report)
+        }
     };
     let distinction = allow.take(Code::R006).map_or(Distinction::Required, |()| Distinction::Waived);
     // Whether a field is marked as personal only the compiler knows.
@@ -83,6 +86,18 @@ pub(crate) fn read_alone(args: &Args, errors: &mut Errors) {
     let mut report = Report { literal, text: &text, errors, warnings: Vec::new(), failed: false };
     for finding in findings.iter().filter(|finding| allow.take(finding.code).is_none()) {
         report.finding(finding);
+    }
+}
+
+/// What could be named, where nothing is and the names are at hand.
+fn name_parameters(findings: &mut [Finding], handler: &Handler) {
+    let names: Vec<String> = handler.inputs().filter_map(Input::name).collect();
+    if handler.single_input().is_some() || names.is_empty() {
+        return;
+    }
+    for finding in findings.iter_mut().filter(|finding| finding.code == Code::R006) {
+        let names = list(names.iter().map(String::as_str));
+        finding.help = format!("name what identifies the action, all of it: there are {names}");
     }
 }
 

@@ -126,8 +126,9 @@ fn is_plain(ty: &Type) -> bool {
 pub(super) fn is_struct(ty: &Type, errors: &mut Errors) -> bool {
     let plain = is_plain(ty);
     if plain {
-        let message = "the one input of an operation is a struct, whose fields the key names";
-        let help = "take a struct that has it as a field, with #[derive(Serialize, Deserialize, Input)]";
+        let message =
+            "an operation takes one struct, whose fields the key names, or two or more plain parameters";
+        let help = "put it into a struct with `#[derive(serde::Serialize, serde::Deserialize, ratchet::Input)]`, and take that";
         errors.on(ty, with_help(message, help));
     }
     !plain

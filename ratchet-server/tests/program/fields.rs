@@ -20,7 +20,7 @@ fn json_has_one_object_for_each_field() {
         email(1, r"customer.email\tvarchar(255)", "customer.email"),
         r#"{"line":2,"input":"order.id\tbigint","findings":[]}"#.to_owned(),
         format!(
-            r#"{{"line":3,"input":"shop.public.users.password","findings":[{{"code":"R005","placeholder":null,"word":"password","category":"credential","message":"`password` in the field `shop.public.users.password` is a credential, {INPUTS}","help":"store it elsewhere and pass its id, or give it to the worker as `State`"}}]}}"#
+            r#"{{"line":3,"input":"shop.public.users.password","findings":[{{"code":"R005","placeholder":null,"word":"password","category":"credential","message":"`password` in the field `shop.public.users.password` is a credential, {INPUTS}","help":"store it elsewhere and pass its id, or take it from the worker as `ratchet::State`"}}]}}"#
         ),
         r#"{"line":4,"input":"","findings":[]}"#.to_owned(),
         email(5, "email", "email"),

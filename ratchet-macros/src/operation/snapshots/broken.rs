@@ -47,5 +47,5 @@ const _: () = {
     "R015: `soon` is no duration: it does not begin with a whole number\nhelp: write a number and a unit, such as `timeout = \"30s\"`",
 )
 ::core::compile_error!(
-    "R001: `attempt` in the key counts attempts, so every retry would carry another key and nothing would be deduplicated\n\n    invoice:<attempt>\n            ^^^^^^^^^\nhelp: remove `<attempt>`; the handler can read the attempt from `ctx.attempt()`",
+    "R001: `attempt` in the key counts attempts, so every retry would carry another key and nothing would be deduplicated\n\n    invoice:<attempt>\n            ^^^^^^^^^\nhelp: remove `<attempt>`; to read the attempt, take a `ctx: ratchet::Context` and call `ctx.attempt()`",
 )
