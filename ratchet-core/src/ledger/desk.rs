@@ -101,7 +101,7 @@ impl Desk {
     /// Decides about the sheet at this place and keeps what follows.
     ///
     /// # Errors
-    /// As [`decide`](crate::decide::decide); [`Refusal::NoRecord`] if there is no such place.
+    /// As [`decide`]; [`Refusal::NoRecord`] if there is no such place.
     pub fn decide(&mut self, place: usize, command: &Command, moment: Moment) -> Result<Answer, Refusal> {
         let sheet = self.sheets.get_mut(place).ok_or(Refusal::NoRecord)?;
         let Decision { record, attempt, audit, answer } = decide(&sheet.record, command, moment)?;
