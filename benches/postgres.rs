@@ -4,35 +4,20 @@
 //! decision. It gathers concurrent callers too: it is what the work costs at the least.
 #![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
+mod jobs;
 mod ratio;
 
 use std::time::{Duration, Instant};
 
+use jobs::{Job, fill, job_of};
+use ratchet::Ratchet;
 use ratchet::postgres::sqlx::{self, Connection as _, PgConnection, Row as _};
-use ratchet::{Contract, Failure, Filter, Input, Ratchet, RecordState};
 use ratchet_test_postgres::{Database, shared};
-use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
 
 const RECORDS: u32 = 10_000;
 const BATCH: u32 = 1_000;
-
-#[derive(Clone, Serialize, Deserialize, Input)]
-struct Job {
-    id: u64,
-    customer: String,
-    amount_cents: u64,
-}
-
-#[ratchet::operation(name = "job", version = "1", key = "job:<id>:v1", destination = Contract::header("Idempotency-Key"))]
-async fn job(input: Job) -> Result<u64, Failure> {
-    Ok(input.amount_cents)
-}
-
-fn job_of(id: u32) -> Job {
-    Job { id: id.into(), customer: format!("cus_{id}"), amount_cents: 4_200 }
-}
 
 fn main() {
     let runtime = Runtime::new().expect("a runtime");
@@ -73,58 +58,28 @@ async fn store() -> (Ratchet, Database<'static>) {
     (Ratchet::open(&database.url()).await.expect("a ledger"), database)
 }
 
-async fn fill(ratchet: &Ratchet) {
-    for first in (0..RECORDS).step_by(BATCH as usize) {
-        let requests = (first..first + BATCH).map(|id| job::request(job_of(id))).collect();
-        for answer in ratchet.submit_all(requests).await.expect("enqueued") {
-            answer.expect("accepted").accepted().expect("new");
-        }
-    }
-}
-
 async fn enqueue_batches() -> Duration {
     let (ratchet, _database) = store().await;
     let started = Instant::now();
-    fill(&ratchet).await;
+    fill(&ratchet, RECORDS, BATCH).await;
     started.elapsed()
 }
 
 async fn enqueue_from(callers: u32, records: u32, duplicates: bool) -> Duration {
     let (ratchet, _database) = store().await;
     if duplicates {
-        fill(&ratchet).await;
+        fill(&ratchet, RECORDS, BATCH).await;
     }
     let started = Instant::now();
-    let tasks: Vec<_> = (0..callers)
-        .map(|caller| {
-            let ratchet = ratchet.clone();
-            tokio::spawn(async move {
-                for id in (caller..records).step_by(callers as usize) {
-                    job::enqueue(&ratchet, job_of(id)).await.expect("enqueued").accepted().expect("new");
-                }
-            })
-        })
-        .collect();
-    for task in tasks {
-        task.await.expect("a caller");
-    }
+    jobs::enqueue_from(&ratchet, callers, records).await;
     started.elapsed()
 }
 
 async fn drain(concurrency: usize) -> Duration {
     let (ratchet, _database) = store().await;
-    fill(&ratchet).await;
-    let worker = ratchet.worker(ratchet::registry![job]).concurrency(concurrency).build().expect("a worker");
+    fill(&ratchet, RECORDS, BATCH).await;
     let started = Instant::now();
-    let drained = async move {
-        for state in [RecordState::Pending, RecordState::Running] {
-            let filter = Filter { state: Some(state), limit: 1, ..Filter::default() };
-            while !ratchet.list(filter.clone()).await.expect("a page").records.is_empty() {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        }
-    };
-    worker.run(drained).await.expect("drained");
+    jobs::drain(&ratchet, concurrency).await;
     started.elapsed()
 }
 

@@ -4,14 +4,15 @@
 //! what the work costs at the least when it is written by hand, one statement per row.
 #![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
+mod jobs;
 mod ratio;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jobs::{Job, fill, job_of};
+use ratchet::Ratchet;
 use ratchet::sqlite::SqliteLedger;
-use ratchet::{Contract, Failure, Filter, Input, Ratchet, RecordState};
-use serde::{Deserialize, Serialize};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqliteConnection};
 use tempfile::TempDir;
@@ -19,22 +20,6 @@ use tokio::runtime::Runtime;
 
 const RECORDS: u32 = 4_000;
 const BATCH: u32 = 100;
-
-#[derive(Clone, Serialize, Deserialize, Input)]
-struct Job {
-    id: u64,
-    customer: String,
-    amount_cents: u64,
-}
-
-#[ratchet::operation(name = "job", version = "1", key = "job:<id>:v1", destination = Contract::header("Idempotency-Key"))]
-async fn job(input: Job) -> Result<u64, Failure> {
-    Ok(input.amount_cents)
-}
-
-fn job_of(id: u32) -> Job {
-    Job { id: id.into(), customer: format!("cus_{id}"), amount_cents: 4_200 }
-}
 
 fn main() {
     let runtime = Runtime::new().expect("a runtime");
@@ -81,19 +66,10 @@ async fn store() -> Store {
     Store { ratchet: Ratchet::with_ledger(ledger.clone()), ledger, _folder: folder }
 }
 
-async fn fill(ratchet: &Ratchet) {
-    for first in (0..RECORDS).step_by(BATCH as usize) {
-        let requests = (first..first + BATCH).map(|id| job::request(job_of(id))).collect();
-        for answer in ratchet.submit_all(requests).await.expect("enqueued") {
-            answer.expect("accepted").accepted().expect("new");
-        }
-    }
-}
-
 async fn enqueue_batches() -> Duration {
     let store = store().await;
     let started = Instant::now();
-    fill(&store.ratchet).await;
+    fill(&store.ratchet, RECORDS, BATCH).await;
     started.elapsed()
 }
 
@@ -102,44 +78,16 @@ async fn enqueue_from(callers: u32, records: u32) -> (Duration, u32) {
     let store = store().await;
     let before = store.ledger.commits();
     let started = Instant::now();
-    let tasks: Vec<_> = (0..callers)
-        .map(|caller| {
-            let ratchet = store.ratchet.clone();
-            tokio::spawn(async move {
-                for id in (caller..records).step_by(callers as usize) {
-                    job::enqueue(&ratchet, job_of(id)).await.expect("enqueued").accepted().expect("new");
-                }
-            })
-        })
-        .collect();
-    for task in tasks {
-        task.await.expect("a caller");
-    }
+    jobs::enqueue_from(&store.ratchet, callers, records).await;
     (started.elapsed(), u32::try_from(store.ledger.commits() - before).expect("a number"))
 }
 
 async fn drain(concurrency: usize) -> (Duration, u32) {
     let store = store().await;
-    fill(&store.ratchet).await;
-    let worker =
-        store.ratchet.worker(ratchet::registry![job]).concurrency(concurrency).build().expect("a worker");
+    fill(&store.ratchet, RECORDS, BATCH).await;
     let before = store.ledger.commits();
     let started = Instant::now();
-    let (ratchet, done) = (store.ratchet.clone(), async |ratchet: &Ratchet| {
-        for state in [RecordState::Pending, RecordState::Running] {
-            let filter = Filter { state: Some(state), limit: 1, ..Filter::default() };
-            if !ratchet.list(filter).await.expect("a page").records.is_empty() {
-                return false;
-            }
-        }
-        true
-    });
-    let drained = async move {
-        while !done(&ratchet).await {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    };
-    worker.run(drained).await.expect("drained");
+    jobs::drain(&store.ratchet, concurrency).await;
     (started.elapsed(), u32::try_from(store.ledger.commits() - before).expect("a number"))
 }
 

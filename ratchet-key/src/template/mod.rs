@@ -70,25 +70,6 @@ impl Template {
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
-
-    /// The template with the names taken out of the placeholders, to compare two of them: `invoice:<>:v1`.
-    ///
-    /// ```
-    /// use ratchet_key::Template;
-    ///
-    /// let template = Template::parse("invoice:<invoice_id>:v1").expect("a sound template");
-    /// assert_eq!(template.shape(), "invoice:<>:v1");
-    /// ```
-    #[must_use]
-    pub fn shape(&self) -> String {
-        self.segments
-            .iter()
-            .map(|segment| match segment {
-                Segment::Literal { text, .. } => text.as_str(),
-                Segment::Placeholder { .. } => "<>",
-            })
-            .collect()
-    }
 }
 
 impl Segment {

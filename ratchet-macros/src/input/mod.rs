@@ -15,7 +15,7 @@ use crate::key::Allowances;
 use crate::names::{crate_path, generated, private, unraw, written};
 pub(crate) use marks::{MARKS, Marks, Place, constant as marks_constant};
 use serde_name::SerdeNames;
-pub(crate) use stored::{message as stored, personal};
+pub(crate) use stored::{personal, stored};
 
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
     match syn::parse2::<DeriveInput>(item) {
@@ -111,7 +111,7 @@ impl Found {
         if found.code == Code::R005 {
             if allow.take(Code::R005).is_none() {
                 let permission = "#[ratchet(allow(R005 = \"why\"))]";
-                errors.at(ident.span(), stored::message("field", &name, &found, permission));
+                errors.at(ident.span(), stored("field", &name, &found, permission));
             }
         } else if marks.pii.is_none() && allow.take(Code::R013).is_none() {
             let permission = "#[ratchet(allow(R013 = \"why\"))]";

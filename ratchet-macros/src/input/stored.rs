@@ -6,7 +6,7 @@ use ratchet_key::NameFinding;
 use crate::errors::{warning, with_help};
 
 /// R005, for an error: inputs are stored. `permission` is what to write where the name misleads.
-pub(crate) fn message(kind: &str, name: &str, found: &NameFinding, permission: &str) -> String {
+pub(crate) fn stored(kind: &str, name: &str, found: &NameFinding, permission: &str) -> String {
     let NameFinding { code, word, why, help, .. } = found;
     let what = format!("{code}: `{word}` in the {kind} `{name}` {why}");
     with_help(what, format!("{help}; if the name misleads: `{permission}`"))
@@ -20,5 +20,5 @@ pub(crate) fn personal(
     found: &NameFinding,
     permission: &str,
 ) -> TokenStream {
-    warning(span, "PERSONAL_DATA", &message(kind, name, found, permission))
+    warning(span, "PERSONAL_DATA", &stored(kind, name, found, permission))
 }

@@ -6,7 +6,7 @@ use syn::Type;
 use super::allow::Allowances;
 use super::{Report, placeholders};
 use crate::errors::with_help;
-use crate::input::{Marks, personal, stored as stored_message};
+use crate::input::{Marks, personal, stored};
 use crate::names::written;
 use crate::operation::Handler;
 
@@ -24,12 +24,12 @@ pub(super) fn judge(template: &Template, handler: &Handler, allow: &mut Allowanc
     }
     if handler.single_input().is_none() {
         by_type(template, handler, allow, report);
-        stored(template, handler, allow, report);
+        in_payload(template, handler, allow, report);
     }
 }
 
 /// Parameters are stored and shown to operators, in the key or not.
-fn stored(template: &Template, handler: &Handler, allow: &mut Allowances, report: &mut Report<'_>) {
+fn in_payload(template: &Template, handler: &Handler, allow: &mut Allowances, report: &mut Report<'_>) {
     for input in handler.inputs() {
         let (Some(ident), Some(name)) = (&input.ident, input.name()) else { continue };
         let in_key = placeholders(template).any(|(path, _)| path.first() == Some(&name));
@@ -39,10 +39,7 @@ fn stored(template: &Template, handler: &Handler, allow: &mut Allowances, report
         let Some(found) = found else { continue };
         if found.code == Code::R005 {
             if allow.take(Code::R005).is_none() {
-                report.error(
-                    ident.span(),
-                    &stored_message("parameter", &name, &found, "allow(R005 = \"why\")"),
-                );
+                report.error(ident.span(), &stored("parameter", &name, &found, "allow(R005 = \"why\")"));
             }
         } else if input.marks.pii.is_none() && allow.take(Code::R013).is_none() {
             report.warnings.push(personal(ident.span(), "parameter", &name, &found, "allow(R013 = \"why\")"));

@@ -2,6 +2,7 @@
 
 mod args;
 mod body;
+mod call;
 mod check;
 mod emit;
 mod fallback;

@@ -100,3 +100,22 @@ pub(super) fn field(scope: &Scope<'_>, at: usize) -> Option<Range<usize>> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_is_looked_for_is_hinted_at() {
+        for word in HEADERS.iter().chain(&METHODS).chain(&[
+            FIELD,
+            "IDEMPOTENCY_KEY",
+            "PayPal-Request-Id",
+            "a::enqueue",
+            "a::request",
+        ]) {
+            assert!(are_hinted_at(word), "{word}");
+        }
+        assert!(!are_hinted_at("async fn f(input: Input) -> Result<(), Failure> { charge(input.id).await }"));
+    }
+}

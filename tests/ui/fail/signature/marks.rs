@@ -15,6 +15,15 @@ async fn warned(order_id: u64, email: String, #[pii] phone: String) -> Result<()
     Ok(())
 }
 
+// None: the reason is given.
+#[ratchet::operation(
+    name = "d", version = "1", key = "d:<order_id>:v1", allow(R013 = "the address of our own mailbox")
+)]
+async fn allowed(order_id: u64, email: String) -> Result<(), Failure> {
+    let _ = (order_id, email);
+    Ok(())
+}
+
 #[ratchet::operation(name = "b", version = "1", key = "b:<order_id>:<contact>:<round>:v1")]
 async fn contradictory(
     order_id: u64,
