@@ -4,11 +4,15 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 
+use ratchet_key::Key;
 use serde_json::Value;
 
 use crate::decide::{Answer, Command, Refusal, Stored, Verdict};
-use crate::ledger::{Filter, LedgerError, Order, Page, Served, SharedLedger};
-use crate::model::{Attempt, AuditEntry, HiddenPaths, Namespace, Record, RecordId, State, Token};
+use crate::ledger::{Count, Filter, LedgerError, Order, Page, Served, SharedLedger};
+use crate::model::{
+    Attempt, AuditEntry, Conflict, HiddenPaths, Namespace, Record, RecordId, Renewal, State, Submission,
+    Submitted, Token,
+};
 use crate::operation::{EnqueueError, Enqueued, Operation, OutputOf, Request, answered};
 use crate::registry::Registry;
 use crate::telemetry;
@@ -110,6 +114,22 @@ impl Client {
         self.ledger.find(id).await
     }
 
+    /// What is on record under one key, whatever the operation and generation.
+    ///
+    /// # Errors
+    /// If the ledger fails.
+    pub async fn under_key(&self, key: Key) -> Result<Vec<Stored>, LedgerError> {
+        self.ledger.under_key(self.namespace.clone(), key).await
+    }
+
+    /// How many records there are of each operation, version and state. It reads all of them.
+    ///
+    /// # Errors
+    /// If the ledger fails.
+    pub async fn census(&self) -> Result<Vec<Count>, LedgerError> {
+        self.ledger.census(self.namespace.clone()).await
+    }
+
     /// A page of records. The filter's namespace is replaced by that of the client.
     ///
     /// # Errors
@@ -175,6 +195,31 @@ impl Client {
         .await
     }
 
+    /// Makes a new legitimate action under the key of `record`, with the same input, after a definite end.
+    ///
+    /// # Errors
+    /// If the record is not the newest under its key, if it is not certain how it ended, or the ledger fails.
+    pub async fn renew(&self, record: &Record, by: &str, reason: &str) -> Result<RecordId, ManageError> {
+        let submission = Submission {
+            id: record.id.clone(),
+            version: record.version.clone(),
+            input: record.input.clone(),
+            compared: Some(record.fingerprint),
+            policy: record.policy.clone(),
+            contract: record.effect.contract.clone(),
+            not_before: None,
+            priority: record.priority,
+            renewal: Some(Renewal { by: by.to_owned(), reason: reason.to_owned() }),
+        };
+        match self.ledger.submit(vec![submission]).await?.pop() {
+            Some(Submitted::New { id } | Submitted::Existing { id, .. }) => Ok(id),
+            Some(Submitted::Conflict(conflict)) => Err(ManageError::NotRenewed(conflict)),
+            // The next generation was made by somebody, and purged since.
+            Some(Submitted::Expired { .. }) => Err(ManageError::NotRenewed(Conflict::NotNewest)),
+            None => Err(LedgerError::Closed.into()),
+        }
+    }
+
     /// Settles an uncertain record with what somebody found out. `seen` is the token of the record that was looked into.
     ///
     /// # Errors
@@ -223,6 +268,9 @@ pub enum ManageError {
     /// The record is in no state for it.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// No new generation follows.
+    #[error(transparent)]
+    NotRenewed(Conflict),
     /// The ledger failed.
     #[error(transparent)]
     Ledger(#[from] LedgerError),

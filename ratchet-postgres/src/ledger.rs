@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::{
-    Capabilities, Claim, Declaration, Filter, Ledger, LedgerFuture, Order, Page, Served, Unserved,
+    Capabilities, Claim, Count, Declaration, Filter, Ledger, LedgerFuture, Order, Page, Served, Unserved,
 };
 use ratchet_core::{
-    Attempt, AuditEntry, HiddenPaths, LedgerError, Namespace, Record, RecordId, Submission, Submitted,
+    Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Record, RecordId, Submission, Submitted,
     Timestamp,
 };
 use sqlx::pool::PoolConnection;
@@ -25,7 +25,7 @@ use crate::lane::Lane;
 use crate::options::{Opened, PostgresOptions, Sources};
 use crate::session::{Connector, READERS};
 use crate::works::{Applies, Claims, Submits};
-use crate::{declare, maintenance, read};
+use crate::{declare, maintenance, overview, read};
 
 /// A ledger in a PostgreSQL database.
 ///
@@ -197,6 +197,20 @@ impl Ledger for PostgresLedger {
         Box::pin(async move {
             let id = &id;
             self.read(|readers| async move { read::find(&readers, id).await }).await
+        })
+    }
+
+    fn under_key(&self, namespace: Namespace, key: Key) -> LedgerFuture<'_, Vec<Stored>> {
+        Box::pin(async move {
+            let (namespace, key) = (&namespace, &key);
+            self.read(|readers| async move { overview::under_key(&readers, namespace, key).await }).await
+        })
+    }
+
+    fn census(&self, namespace: Namespace) -> LedgerFuture<'_, Vec<Count>> {
+        Box::pin(async move {
+            let namespace = &namespace;
+            self.read(|readers| async move { overview::census(&readers, namespace).await }).await
         })
     }
 

@@ -38,6 +38,7 @@ mod lane;
 mod ledger;
 mod maintenance;
 mod options;
+mod overview;
 mod read;
 mod row;
 mod schema;

@@ -2,9 +2,11 @@
 
 use std::io;
 
+use ratchet::{KeyError, LedgerError, ManageError, NameError, RecordState, Timestamp};
+
 use crate::lint::MAX_LINE_BYTES;
 
-/// The program could not do what was asked. Ends it with exit code 2.
+/// The program could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("{source_name} cannot be read: {reason}; name a readable file, or `-` for standard input")]
@@ -19,9 +21,57 @@ pub(crate) enum Error {
     UnknownCode { code: String, known: String },
     #[error("the output cannot be written: {0}; free space or name another place")]
     Output(#[from] io::Error),
+    #[error(transparent)]
+    Store(#[from] LedgerError),
+    #[error(transparent)]
+    NotDone(#[from] ManageError),
+    #[error("this is no key: {0}")]
+    Key(#[from] KeyError),
+    #[error("this is no name: {0}")]
+    Name(#[from] NameError),
+    #[error("what stands behind `#` is the number of a generation, from 1 on")]
+    BadGeneration,
+    #[error("there is no record under this key; `ratchet list` shows what there is in this namespace")]
+    NoRecord,
+    #[error("several operations have a record under this key: name one with `--operation`: {operations}")]
+    SeveralOperations { operations: String },
+    #[error("the record is purged: it was {state} on {ended_on}, and nothing more is known")]
+    Purged { ended_on: Timestamp, state: RecordState },
+    #[error("say why with `--reason`: it is kept in the record's audit trail")]
+    NoReason,
+    #[error("nothing was done: confirm on a terminal, or with `--yes`")]
+    NotConfirmed,
+    #[error("a result belongs to an effect that happened: use it with `--found applied`")]
+    ResultWithoutEffect,
+    #[error("the result cannot be stored: {0}")]
+    BadResult(String),
 }
 
 impl Error {
+    /// 1 where the store refused or has nothing of the kind, 2 where the program could not do its work.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::NotDone(ManageError::Ledger(_)) => 2,
+            Self::NotDone(_) | Self::NoRecord | Self::Purged { .. } | Self::NotConfirmed => 1,
+            _ => 2,
+        }
+    }
+
+    /// The message, and after it what the drivers below say.
+    pub(crate) fn with_causes(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            let more = error.to_string();
+            if !text.contains(&more) {
+                text.push_str(": ");
+                text.push_str(&more);
+            }
+            cause = error.source();
+        }
+        text
+    }
+
     /// Whether the reader of the output went away, as `head` does when it has seen enough.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(reason) if reason.kind() == io::ErrorKind::BrokenPipe)

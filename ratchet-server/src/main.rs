@@ -1,8 +1,10 @@
-//! The `ratchet` program: judges the keys and fields of any language, and explains the findings.
+//! The `ratchet` program: looks after the records of a store, judges keys and fields of any language, and explains
+//! the findings.
 
 mod error;
 mod explain;
 mod lint;
+mod operate;
 mod terminal;
 
 use std::io::{self, Write};
@@ -29,16 +31,19 @@ enum Task {
         /// The code of the finding.
         code: Option<String>,
     },
+    #[command(flatten)]
+    Operate(operate::Task),
 }
 
 fn main() -> ExitCode {
     let ended = match Arguments::parse().task {
         Task::Lint(task) => lint::run(&task),
         Task::Explain { code } => explain::run(code.as_deref()),
+        Task::Operate(task) => operate::run(task),
     };
     ended.unwrap_or_else(|error| {
         // Without standard error there is nobody to tell; `eprintln!` would panic.
-        let _ = writeln!(io::stderr(), "{}", harmless(&format!("error: {error}")));
-        ExitCode::from(2)
+        let _ = writeln!(io::stderr(), "{}", harmless(&format!("error: {}", error.with_causes())));
+        ExitCode::from(error.exit_code())
     })
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::{
-    Capabilities, Claim, Declaration, Filter, Ledger, LedgerFuture, Order, Page, Served, Unserved,
+    Capabilities, Claim, Count, Declaration, Filter, Ledger, LedgerFuture, Order, Page, Served, Unserved,
 };
 use ratchet_core::{
-    Attempt, AuditEntry, HiddenPaths, LedgerError, Namespace, Record, RecordId, Submission, Submitted,
+    Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Record, RecordId, Submission, Submitted,
     Timestamp,
 };
 use sqlx::SqlitePool;
@@ -19,8 +19,8 @@ use crate::batch::Asked;
 use crate::declare;
 use crate::error::{Fault, While as _};
 use crate::options::{Opened, Sources, SqliteOptions};
-use crate::read;
 use crate::writer::{Job, Writer};
+use crate::{overview, read};
 
 /// How many calls wait for the writer before further ones wait to be let in.
 const WAITING_CALLS: usize = 1024;
@@ -157,6 +157,14 @@ impl Ledger for SqliteLedger {
 
     fn find(&self, id: RecordId) -> LedgerFuture<'_, Option<Stored>> {
         Box::pin(async move { self.told(read::find(&self.readers, &id).await) })
+    }
+
+    fn under_key(&self, namespace: Namespace, key: Key) -> LedgerFuture<'_, Vec<Stored>> {
+        Box::pin(async move { self.told(overview::under_key(&self.readers, &namespace, &key).await) })
+    }
+
+    fn census(&self, namespace: Namespace) -> LedgerFuture<'_, Vec<Count>> {
+        Box::pin(async move { self.told(overview::census(&self.readers, &namespace).await) })
     }
 
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {

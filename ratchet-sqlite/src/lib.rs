@@ -23,6 +23,7 @@ mod ledger;
 mod maintenance;
 mod once;
 mod options;
+mod overview;
 mod place;
 mod read;
 #[cfg(test)]

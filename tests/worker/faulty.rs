@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use ratchet::ledger::{
-    Capabilities, Claim, Declaration, Filter, Ledger, LedgerFuture, Order, Page, Served, Unserved,
+    Capabilities, Claim, Count, Declaration, Filter, Ledger, LedgerFuture, Order, Page, Served, Unserved,
 };
 use ratchet::{
-    Answer, Attempt, AuditEntry, HiddenPaths, LedgerError, Namespace, Ratchet, Record, RecordId, Refusal,
-    Stored, Timestamp,
+    Answer, Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Ratchet, Record, RecordId,
+    Refusal, Stored, Timestamp,
 };
 use ratchet_core::{MemoryLedger, Submission, Submitted};
 use tokio::sync::watch;
@@ -109,6 +109,14 @@ impl Ledger for FaultyLedger {
 
     fn find(&self, id: RecordId) -> LedgerFuture<'_, Option<Stored>> {
         self.inner.find(id)
+    }
+
+    fn under_key(&self, namespace: Namespace, key: Key) -> LedgerFuture<'_, Vec<Stored>> {
+        self.inner.under_key(namespace, key)
+    }
+
+    fn census(&self, namespace: Namespace) -> LedgerFuture<'_, Vec<Count>> {
+        self.inner.census(namespace)
     }
 
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {

@@ -5,6 +5,7 @@
 
 mod command;
 mod lease;
+mod preview;
 mod resolve;
 mod settle;
 mod submit;
@@ -13,6 +14,7 @@ mod submit;
 mod tests;
 
 pub use command::{Answer, AttemptNote, Command, Decision, Difference, PinRequest, Refusal, Verdict};
+pub use preview::{ReplayPreview, UnconfirmedEffect, preview_replay};
 pub use submit::{Stored, SubmitDecision, decide_submission};
 
 use crate::model::Record;

@@ -252,7 +252,7 @@ pub(super) fn repeatable(effect: &Effect, record: &Record, at: Timestamp) -> Res
     }
 }
 
-fn horizon_end(effect: &Effect, retry: &RetryPolicy) -> Option<Timestamp> {
+pub(super) fn horizon_end(effect: &Effect, retry: &RetryPolicy) -> Option<Timestamp> {
     effect.first_sent_at().map(|sent| sent.after(retry.horizon))
 }
 

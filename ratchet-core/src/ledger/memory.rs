@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ratchet_key::Key;
 use tokio::sync::watch;
 
 use super::{
-    Capabilities, Claim, Cursor, Declaration, Filter, Ledger, LedgerFuture, Order, Page, Served, Unserved,
+    Capabilities, Claim, Count, Cursor, Declaration, Filter, Ledger, LedgerFuture, Order, Page, Served,
+    Unserved,
 };
 use crate::decide::{
     Answer, AttemptNote, Command, Decision, LONGEST_LEASE, Moment, Refusal, Stored, SubmitDecision, decide,
@@ -250,6 +252,28 @@ impl Ledger for MemoryLedger {
 
     fn find(&self, id: RecordId) -> LedgerFuture<'_, Option<Stored>> {
         Box::pin(async move { Ok(self.rows().by_id.get(&id).map(|row| row.stored.clone())) })
+    }
+
+    fn under_key(&self, namespace: Namespace, key: Key) -> LedgerFuture<'_, Vec<Stored>> {
+        Box::pin(async move {
+            let rows = self.rows();
+            let under = rows.by_id.iter().filter(|(id, _)| id.namespace == namespace && id.key == key);
+            Ok(under.map(|(_, row)| row.stored.clone()).collect())
+        })
+    }
+
+    fn census(&self, namespace: Namespace) -> LedgerFuture<'_, Vec<Count>> {
+        Box::pin(async move {
+            let mut counts: BTreeMap<(Served, State), (u64, Timestamp)> = BTreeMap::new();
+            for record in self.rows().records().filter(|record| record.id.namespace == namespace) {
+                let of = Served { operation: record.id.operation.clone(), version: record.version.clone() };
+                let (records, oldest) = counts.entry((of, record.state)).or_insert((0, record.created_at));
+                *records += 1;
+                *oldest = (*oldest).min(record.created_at);
+            }
+            let count = |((of, state), (records, oldest))| Count { of, state, records, oldest };
+            Ok(counts.into_iter().map(count).collect())
+        })
     }
 
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {

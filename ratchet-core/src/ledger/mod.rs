@@ -16,6 +16,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ratchet_key::Key;
 use tokio::sync::watch;
 
 pub use error::LedgerError;
@@ -68,6 +69,13 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
 
     /// What is on record under one identity.
     fn find(&self, id: RecordId) -> LedgerFuture<'_, Option<Stored>>;
+
+    /// What is on record under one key, whatever the operation and generation, in the order of both.
+    fn under_key(&self, namespace: Namespace, key: Key) -> LedgerFuture<'_, Vec<Stored>>;
+
+    /// How many records there are of each operation, version and state. It reads all of them: for people, not for programs
+    /// that ask often.
+    fn census(&self, namespace: Namespace) -> LedgerFuture<'_, Vec<Count>>;
 
     /// Records in the order of their creation, a page at a time.
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page>;
@@ -165,6 +173,19 @@ pub struct Unserved {
     pub wanted: Served,
     /// How many there are.
     pub records: u64,
+}
+
+/// How many records of one operation and version are in one state. Tombstones are not counted.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Count {
+    /// Operation and version.
+    pub of: Served,
+    /// The state.
+    pub state: State,
+    /// How many there are.
+    pub records: u64,
+    /// When the oldest of them was submitted.
+    pub oldest: Timestamp,
 }
 
 /// A command for one record.

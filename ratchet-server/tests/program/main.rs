@@ -4,4 +4,5 @@ mod explain;
 mod fields;
 mod hostile;
 mod keys;
+mod operate;
 mod support;

@@ -1,8 +1,9 @@
 //! Listings: every record once, in the order of creation.
 
 use super::Fixture;
-use super::build::{HOUR, MAIL, cancel, done, id, submission};
-use crate::ledger::{Filter, Page};
+use super::build::{HOUR, MAIL, POLICY, cancel, done, generation, id, renewal_of, submission};
+use crate::decide::Stored;
+use crate::ledger::{Count, Filter, Page, Served};
 use crate::model::{Namespace, RecordId, State, Submission};
 
 fn filter(limit: usize) -> Filter {
@@ -125,4 +126,53 @@ pub async fn an_empty_ledger_has_an_empty_page(fixture: Fixture) {
     assert_eq!(fixture.ledger.list(filter(10)).await.expect("list"), Page::default());
     assert_eq!(fixture.expire().await, 0);
     assert_eq!(fixture.purge().await, 0);
+}
+
+/// A key is found whatever the operation and generation, with tombstones, and in no other namespace.
+pub async fn a_key_is_found_without_its_operation(fixture: Fixture) {
+    fixture.settled(submission("invoice:1"), done("1")).await;
+    let _ = fixture.submit(renewal_of("invoice:1", 1)).await;
+    let mut mail = submission("invoice:1");
+    mail.id.operation = MAIL;
+    let _ = fixture.submit(mail.clone()).await;
+    let mut elsewhere = mail.clone();
+    elsewhere.id.namespace = Namespace::from_static("tenant-a");
+    let _ = fixture.submit(elsewhere).await;
+    let _ = fixture.submit(submission("invoice:10")).await;
+    fixture.advance(POLICY.retention);
+    assert_eq!(fixture.purge().await, 1);
+    let key = id("invoice:1").key;
+    let found = fixture.ledger.under_key(Namespace::DEFAULT, key.clone()).await.expect("look up");
+    let expected = [id("invoice:1"), generation("invoice:1", 2), mail.id];
+    assert_eq!(found.iter().map(|stored| stored.id().clone()).collect::<Vec<_>>(), expected);
+    let tombstones: Vec<bool> = found.iter().map(|stored| matches!(stored, Stored::Tombstone(_))).collect();
+    assert_eq!(tombstones, [true, false, false]);
+    let nowhere = fixture.ledger.under_key(Namespace::from_static("tenant-b"), key).await.expect("look up");
+    assert_eq!(nowhere, []);
+}
+
+/// Every operation, version and state is counted, and nothing of another namespace.
+pub async fn records_are_counted_by_state(fixture: Fixture) {
+    assert_eq!(fixture.ledger.census(Namespace::DEFAULT).await.expect("census"), []);
+    let started = fixture.now();
+    fixture.settled(submission("invoice:1"), done("1")).await;
+    fixture.advance(HOUR);
+    let mut mail = submission("invoice:2");
+    mail.id.operation = MAIL;
+    let mut elsewhere = mail.clone();
+    elsewhere.id.namespace = Namespace::from_static("tenant-a");
+    for one in [submission("invoice:3"), submission("invoice:4"), mail.clone(), elsewhere] {
+        let _ = fixture.submit(one).await;
+    }
+    let of = |operation| Served { operation, version: submission("invoice:1").version };
+    let count = |operation, state, records, oldest| Count { of: of(operation), state, records, oldest };
+    let collect = id("invoice:1").operation;
+    assert_eq!(
+        fixture.ledger.census(Namespace::DEFAULT).await.expect("census"),
+        [
+            count(collect.clone(), State::Pending, 2, started.after(HOUR)),
+            count(collect, State::Succeeded, 1, started),
+            count(MAIL, State::Pending, 1, started.after(HOUR)),
+        ]
+    );
 }

@@ -193,6 +193,8 @@ macro_rules! conformance {
                 filters_keep_what_they_name,
                 records_that_change_keep_their_place,
                 an_empty_ledger_has_an_empty_page,
+                a_key_is_found_without_its_operation,
+                records_are_counted_by_state,
             }
             template {
                 a_changed_template_is_refused,

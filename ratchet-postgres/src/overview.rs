@@ -1,0 +1,54 @@
+//! What people ask for who do not know the whole identity of a record, or want to know how all of them stand.
+
+use ratchet_core::decide::Stored;
+use ratchet_core::ledger::{Count, Served};
+use ratchet_core::{Key, Namespace};
+use sqlx::PgPool;
+
+use crate::columns::Columns;
+use crate::error::{Fault, While as _};
+use crate::row::{read_stored, record_columns, steps_column};
+
+/// Goes from operation to operation by one seek each, so that a key is found without reading all of them.
+pub(crate) async fn under_key(
+    readers: &PgPool,
+    namespace: &Namespace,
+    key: &Key,
+) -> Result<Vec<Stored>, Fault> {
+    const UNDER_KEY: &str = concat!(
+        "WITH RECURSIVE known(operation) AS ( \
+             SELECT (SELECT min(n.operation) FROM ratchet.records AS n WHERE n.namespace = $1) \
+             UNION ALL SELECT (SELECT min(n.operation) FROM ratchet.records AS n \
+                 WHERE n.namespace = $1 AND n.operation > known.operation) \
+             FROM known WHERE operation IS NOT NULL) \
+         SELECT ",
+        record_columns!(),
+        ", ",
+        steps_column!(),
+        " FROM known CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS n \
+              WHERE n.namespace = $1 AND n.operation = known.operation AND n.key = $2 OFFSET 0) AS r \
+          LEFT JOIN ratchet.progress AS p ON p.record_id = r.id \
+          ORDER BY r.operation, r.generation"
+    );
+    let rows = sqlx::query(UNDER_KEY).bind(namespace.as_str()).bind(key.as_str()).fetch_all(readers).await;
+    rows.while_trying("look a key up")?.iter().map(read_stored).collect()
+}
+
+pub(crate) async fn census(readers: &PgPool, namespace: &Namespace) -> Result<Vec<Count>, Fault> {
+    const CENSUS: &str = "SELECT p.operation, p.version, p.state, count(*) AS records, \
+            min(r.created_at) AS oldest \
+        FROM ratchet.progress AS p JOIN ratchet.records AS r ON r.id = p.record_id WHERE p.namespace = $1 \
+        GROUP BY p.operation, p.version, p.state ORDER BY p.operation, p.version, p.state";
+    // A plan of its own, which the sizes of today decide: this one reads everything.
+    let rows = sqlx::query(CENSUS).persistent(false).bind(namespace.as_str()).fetch_all(readers).await;
+    let count = |row| {
+        let row = Columns(row);
+        Ok(Count {
+            of: Served { operation: row.name("operation")?, version: row.name("version")? },
+            state: row.state("state")?,
+            records: row.small("records")?,
+            oldest: row.time("oldest")?,
+        })
+    };
+    rows.while_trying("count records")?.iter().map(count).collect()
+}

@@ -1,0 +1,83 @@
+//! Looks after the records of a store.
+
+mod consent;
+mod list;
+mod output;
+mod pick;
+mod purge;
+mod settle;
+mod show;
+mod shown;
+mod stats;
+mod store;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use ratchet::RecordId;
+
+use crate::error::Error;
+use store::StoreArguments;
+
+#[derive(Subcommand)]
+pub(crate) enum Task {
+    /// Makes the tables of a store, or brings them up to date.
+    Migrate(Of<Nothing>),
+    /// Lists records, the oldest first.
+    List(Of<list::ListArguments>),
+    /// Shows one record: what is known, its attempts, and who decided what.
+    Show(Of<show::ShowArguments>),
+    /// Settles an uncertain record with what was found out at the destination.
+    Reconcile(Of<settle::ReconcileArguments>),
+    /// Runs a record again, with the same identity.
+    Replay(Of<settle::ReplayArguments>),
+    /// Starts nothing more under a key. It is not a rollback.
+    Cancel(Of<settle::CancelArguments>),
+    /// Has the same action done once more after a definite end: a new generation.
+    Release(Of<settle::ReleaseArguments>),
+    /// Puts tombstones in the place of records that are settled for longer than they are kept.
+    Purge(Of<purge::PurgeArguments>),
+    /// Counts records by operation, version and state.
+    Stats(Of<stats::StatsArguments>),
+}
+
+/// A command and the store that it is about.
+#[derive(Args)]
+pub(crate) struct Of<A: Args> {
+    #[command(flatten)]
+    store: StoreArguments,
+    #[command(flatten)]
+    what: A,
+}
+
+#[derive(Args)]
+pub(crate) struct Nothing {}
+
+pub(crate) fn run(task: Task) -> Result<ExitCode, Error> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    runtime.block_on(carry_out(task))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn carry_out(task: Task) -> Result<(), Error> {
+    match task {
+        Task::Migrate(Of { store, .. }) => store.create().await.map(drop),
+        Task::List(Of { store, what }) => list::run(&what, &store.open().await?).await,
+        Task::Show(Of { store, what }) => show::run(&what, &store.open().await?).await,
+        Task::Reconcile(Of { store, what }) => settle::reconcile(&what, &store.open().await?).await,
+        Task::Replay(Of { store, what }) => settle::replay(&what, &store.open().await?).await,
+        Task::Cancel(Of { store, what }) => settle::cancel(&what, &store.open().await?).await,
+        Task::Release(Of { store, what }) => settle::release(&what, &store.open().await?).await,
+        Task::Purge(Of { store, what }) => purge::run(&what, &store.open().await?).await,
+        Task::Stats(Of { store, what }) => stats::run(&what, &store.open().await?).await,
+    }
+}
+
+/// The key as people name it: the second and later generations have a number.
+fn key_with_generation(id: &RecordId) -> String {
+    match id.generation.get() {
+        1 => id.key.to_string(),
+        number => format!("{}#{number}", id.key),
+    }
+}

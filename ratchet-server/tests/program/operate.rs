@@ -1,0 +1,187 @@
+//! The commands that look after records, on both stores.
+#![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
+
+use ratchet::{Context, Enqueued, Failure, Input, Ratchet};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::support::{Ended, ratchet};
+
+#[derive(Serialize, Deserialize, Input)]
+struct Invoice {
+    invoice_id: String,
+    #[pii]
+    email: String,
+}
+
+/// A destination that never answers and does not deduplicate, but for invoices that begin with `good`.
+#[ratchet::operation(name = "collect", version = "1", key = "invoice:<invoice_id>:collect")]
+async fn collect(_ctx: Context, input: Invoice) -> Result<u32, Failure> {
+    if input.invoice_id.starts_with("good") {
+        return Ok(12);
+    }
+    Err(std::io::Error::other("connection reset").into())
+}
+
+async fn enqueue(ratchet: &Ratchet, invoice_id: &str) {
+    let invoice = Invoice { invoice_id: invoice_id.to_owned(), email: "ada@example.com".to_owned() };
+    assert!(matches!(collect::enqueue(ratchet, invoice).await.unwrap(), Enqueued::New { .. }));
+}
+
+/// Works until none of these is pending or running.
+async fn work(ratchet: &Ratchet) {
+    let worker = ratchet.worker(ratchet::registry![collect]).build().unwrap();
+    let quiet = async {
+        loop {
+            let counts = ratchet.census().await.unwrap();
+            if counts.iter().all(|count| count.state.is_settled()) {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    worker.run(quiet).await.unwrap();
+}
+
+fn on(store: &str, arguments: &[&str]) -> Ended {
+    let (command, rest) = arguments.split_first().unwrap();
+    ratchet(&[&[*command, "--store", store], rest].concat(), "")
+}
+
+fn json_of(ended: &Ended) -> Value {
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    serde_json::from_str(&ended.out).unwrap()
+}
+
+/// What a person does who finds an uncertain payment.
+async fn an_uncertain_record_is_found_read_and_settled(store: &str) {
+    let migrated = on(store, &["migrate"]);
+    assert_eq!((migrated.code, migrated.err.as_str()), (Some(0), ""));
+    let opened = Ratchet::open(store).await.unwrap();
+    enqueue(&opened, "good_1").await;
+    enqueue(&opened, "lost_1").await;
+    work(&opened).await;
+
+    let listed = on(store, &["list", "--state", "uncertain"]);
+    assert!(listed.out.contains("uncertain  collect    1"), "{}", listed.out);
+    assert!(
+        listed.out.contains("invoice:lost_1:collect") && !listed.out.contains("good_1"),
+        "{}",
+        listed.out
+    );
+
+    let key = "invoice:lost_1:collect";
+    let shown = on(store, &["show", key]);
+    for line in [
+        "why      the destination does not recognise a repeated request",
+        "effect   may have happened; nobody confirmed it",
+        r#"input    {"email":"[redacted]","invoice_id":"lost_1"}"#,
+        "attempt 1 ended unknown",
+    ] {
+        assert!(shown.out.contains(line), "{line} is not in {}", shown.out);
+    }
+    assert!(!shown.out.contains("ada@example.com"));
+
+    let foretold = on(store, &["replay", key, "--preview"]);
+    assert!(foretold.out.contains("decision    refused: running it again may have the effect twice"));
+    assert!(foretold.out.contains("recognised by the destination until never"), "{}", foretold.out);
+    let refused = on(store, &["replay", key, "--reason", "try", "--yes"]);
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.err.contains("accept the risk explicitly"), "{}", refused.err);
+
+    let unasked = on(store, &["reconcile", key, "--found", "applied", "--reason", "seen"]);
+    assert_eq!((unasked.code, unasked.out.as_str()), (Some(1), ""));
+    assert!(unasked.err.contains("--yes"), "{}", unasked.err);
+    let settled = [
+        "reconcile",
+        key,
+        "--found",
+        "applied",
+        "--result",
+        "7",
+        "--reason",
+        "the provider's page shows it",
+        "--by",
+        "ada",
+        "--yes",
+    ];
+    assert_eq!(on(store, &settled).out, "succeeded\n");
+
+    let shown = json_of(&on(store, &["show", key, "--json"]));
+    assert_eq!(shown["state"], "succeeded");
+    assert_eq!(shown["may_be_applied"], false);
+    assert_eq!(shown["input"], json!({"invoice_id": "lost_1", "email": "[redacted]"}));
+    assert_eq!(shown["timeline"][0]["outcome"], "unknown");
+    let decision = &shown["decisions"][0];
+    assert_eq!(decision["action"], "resolve");
+    assert_eq!(decision["by"], "ada");
+    assert_eq!(decision["reason"], "the provider's page shows it");
+}
+
+/// Cancel, release and counts.
+async fn records_are_cancelled_and_done_once_more(store: &str) {
+    let opened = Ratchet::open(store).await.unwrap();
+    enqueue(&opened, "good_2").await;
+    let key = "invoice:good_2:collect";
+    let cancelled = on(store, &["cancel", key, "--reason", "ordered twice", "--by", "bo", "--yes"]);
+    assert_eq!((cancelled.code, cancelled.out.as_str()), (Some(0), "cancelled\n"));
+    let released = on(store, &["release", key, "--reason", "ordered again", "--by", "bo", "--yes"]);
+    assert_eq!(released.out, format!("enqueued as {key}#2\n"));
+    let again = on(store, &["release", &format!("{key}#2"), "--reason", "twice", "--yes"]);
+    assert_eq!(again.code, Some(1));
+    assert!(again.err.contains("no certain end"), "{}", again.err);
+    assert_eq!(json_of(&on(store, &["show", &format!("{key}#1"), "--json"]))["state"], "cancelled");
+    assert_eq!(json_of(&on(store, &["show", key, "--json"]))["generation"], 2);
+
+    let counted = on(store, &["stats", "--json"]);
+    let states: Vec<Value> = counted.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let states: Vec<_> =
+        states.iter().map(|count| (count["state"].clone(), count["records"].clone())).collect();
+    assert_eq!(
+        states,
+        [("cancelled".into(), 1.into()), ("pending".into(), 1.into()), ("succeeded".into(), 2.into())]
+    );
+    let purged = on(store, &["purge", "--yes"]);
+    assert_eq!((purged.code, purged.out.as_str()), (Some(0), "0 purged\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_in_a_file_is_looked_after() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("sqlite:{}", folder.path().join("shop.db").display());
+    an_uncertain_record_is_found_read_and_settled(&store).await;
+    records_are_cancelled_and_done_once_more(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_on_a_server_is_looked_after() {
+    let database = ratchet_test_postgres::shared().database().await;
+    an_uncertain_record_is_found_read_and_settled(&database.url()).await;
+    records_are_cancelled_and_done_once_more(&database.url()).await;
+}
+
+#[test]
+fn a_mistyped_path_becomes_no_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("typo.db");
+    let listed = on(&format!("sqlite:{}", file.display()), &["list"]);
+    assert_eq!(listed.code, Some(2));
+    assert!(listed.err.contains("the file does not exist"), "{}", listed.err);
+    assert!(!file.exists());
+}
+
+#[test]
+fn what_is_not_there_is_said_and_told_by_the_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("sqlite:{}", folder.path().join("shop.db").display());
+    assert_eq!(on(&store, &["migrate"]).code, Some(0));
+    let missing = on(&store, &["show", "invoice:none:collect"]);
+    assert_eq!(missing.code, Some(1));
+    assert!(missing.err.contains("there is no record under this key"), "{}", missing.err);
+    let bad = on(&store, &["show", "no key at all"]);
+    assert_eq!(bad.code, Some(2));
+    assert!(!bad.err.contains("no key at all"), "keys of others are not repeated: {}", bad.err);
+    let unknown = on(&store, &["list", "--state", "lost"]);
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.err.contains("states are pending, running, succeeded"), "{}", unknown.err);
+}

@@ -1,0 +1,54 @@
+//! What people ask for who do not know the whole identity of a record, or want to know how all of them stand.
+
+use ratchet_core::decide::Stored;
+use ratchet_core::ledger::{Count, Served};
+use ratchet_core::{Key, Namespace};
+use sqlx::SqlitePool;
+
+use crate::columns::Columns;
+use crate::error::{Fault, While as _};
+use crate::row::{read_stored, record_columns, tombstone_columns};
+
+/// In the order of operation and generation, the third and fifth column. Goes from operation to operation by one seek each, so that a key is found without reading all of them.
+pub(crate) async fn under_key(
+    readers: &SqlitePool,
+    namespace: &Namespace,
+    key: &Key,
+) -> Result<Vec<Stored>, Fault> {
+    const UNDER_KEY: &str = concat!(
+        "WITH RECURSIVE \
+         live(operation) AS (SELECT min(operation) FROM ratchet_records WHERE namespace = ?1 \
+             UNION ALL SELECT (SELECT min(operation) FROM ratchet_records \
+                 WHERE namespace = ?1 AND operation > live.operation) FROM live WHERE operation IS NOT NULL), \
+         purged(operation) AS (SELECT min(operation) FROM ratchet_tombstones WHERE namespace = ?1 \
+             UNION ALL SELECT (SELECT min(operation) FROM ratchet_tombstones \
+                 WHERE namespace = ?1 AND operation > purged.operation) FROM purged WHERE operation IS NOT NULL) \
+         SELECT ",
+        record_columns!(),
+        " FROM live CROSS JOIN ratchet_records AS r INDEXED BY ratchet_records_identity \
+          WHERE r.namespace = ?1 AND r.operation = live.operation AND r.key = ?2 UNION ALL SELECT ",
+        tombstone_columns!(),
+        " FROM purged CROSS JOIN ratchet_tombstones AS t \
+          WHERE t.namespace = ?1 AND t.operation = purged.operation AND t.key = ?2 \
+          ORDER BY 3, 5"
+    );
+    let rows = sqlx::query(UNDER_KEY).bind(namespace.as_str()).bind(key.as_str()).fetch_all(readers).await;
+    rows.while_trying("look a key up")?.iter().map(read_stored).collect()
+}
+
+pub(crate) async fn census(readers: &SqlitePool, namespace: &Namespace) -> Result<Vec<Count>, Fault> {
+    const CENSUS: &str = "SELECT operation, version, state, count(*) AS records, min(created_at) AS oldest \
+        FROM ratchet_records WHERE namespace = ?1 GROUP BY operation, version, state \
+        ORDER BY operation, version, state";
+    let rows = sqlx::query(CENSUS).bind(namespace.as_str()).fetch_all(readers).await;
+    let count = |row| {
+        let row = Columns(row);
+        Ok(Count {
+            of: Served { operation: row.name("operation")?, version: row.name("version")? },
+            state: row.state("state")?,
+            records: row.small("records")?,
+            oldest: row.time("oldest")?,
+        })
+    };
+    rows.while_trying("count records")?.iter().map(count).collect()
+}
