@@ -16,6 +16,7 @@ pub mod policy;
 #[doc(hidden)]
 pub mod private;
 pub mod random;
+mod reconcile;
 mod registry;
 mod telemetry;
 pub mod time;
@@ -38,6 +39,7 @@ pub use model::*;
 pub use operation::{EnqueueError, Enqueued, Input, NotAccepted, Operation, Request};
 pub use policy::{OnUnknown, Policy, RetryPolicy};
 pub use ratchet_key::{Key, KeyError, PartWriter};
+pub use reconcile::{Closed, Found, Inquiry};
 pub use registry::{Registry, RegistryError};
 pub use time::{Clock, SystemClock, Timestamp};
 pub use worker::{Worker, WorkerBuilder, WorkerError};

@@ -148,6 +148,9 @@ pub struct Policy {
     pub on_unknown: OnUnknown,
     /// Whether somebody can ask the destination, with the pinned key, what happened.
     pub reconciles: bool,
+    /// How long after the last attempt the destination is asked for the first time: look-ups can lag behind.
+    #[serde(default, skip_serializing_if = "Duration::is_zero")]
+    pub reconcile_after: Duration,
     /// How long a settled record is kept before a tombstone takes its place.
     pub retention: Duration,
     /// How long after its end a record may be replayed; `None`: for as long as it is kept.
@@ -162,6 +165,7 @@ impl Policy {
         timeout: Duration::from_mins(1),
         on_unknown: OnUnknown::Park,
         reconciles: false,
+        reconcile_after: Duration::ZERO,
         retention: Duration::from_hours(2160),
         replay_within: None,
     };

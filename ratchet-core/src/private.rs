@@ -18,6 +18,7 @@ pub use crate::operation::{
     lasting, part, require_apart,
 };
 pub use crate::policy::{OnUnknown, Policy, RetryPolicy};
+pub use crate::reconcile::{Asking, Inquiry, Reconciles};
 pub use crate::registry::Registry;
 
 use serde_json::Value;

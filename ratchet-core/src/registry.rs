@@ -46,6 +46,12 @@ impl Registry {
         self.handlers.keys()
     }
 
+    /// Those of them that can ask their destination what happened.
+    pub(crate) fn reconciled(&self) -> impl Iterator<Item = Served> {
+        let asks = |(_, handler): &(&Served, &Handler)| handler.spec().policy.reconciles;
+        self.handlers.iter().filter(asks).map(|(served, _)| served.clone())
+    }
+
     /// The handlers.
     pub fn handlers(&self) -> impl Iterator<Item = &Handler> {
         self.handlers.values()

@@ -73,6 +73,8 @@ CREATE INDEX progress_leased ON ratchet.progress (lease_until) WHERE state = 'ru
 
 CREATE INDEX progress_purgeable ON ratchet.progress (purge_at) WHERE purge_at IS NOT NULL;
 
+CREATE INDEX progress_to_reconcile ON ratchet.progress (reconcile_at) WHERE reconcile_at IS NOT NULL;
+
 -- What operators look for; rare enough to cost the usual record nothing.
 CREATE INDEX progress_attention ON ratchet.progress (namespace, state, record_id)
     WHERE state IN ('failed', 'exhausted', 'uncertain', 'abandoned');

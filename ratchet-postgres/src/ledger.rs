@@ -214,6 +214,21 @@ impl Ledger for PostgresLedger {
         })
     }
 
+    fn to_reconcile(
+        &self,
+        namespace: Namespace,
+        served: Vec<Served>,
+        limit: usize,
+    ) -> LedgerFuture<'_, Vec<Record>> {
+        Box::pin(async move {
+            let (namespace, served, now) = (&namespace, &served, self.sources.now());
+            self.read(|readers| async move {
+                overview::to_reconcile(&readers, namespace, served, limit, now).await
+            })
+            .await
+        })
+    }
+
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {
         Box::pin(async move {
             let filter = &filter;

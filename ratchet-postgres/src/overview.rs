@@ -2,12 +2,13 @@
 
 use ratchet_core::decide::Stored;
 use ratchet_core::ledger::{Count, Served};
-use ratchet_core::{Key, Namespace};
+use ratchet_core::{Key, Namespace, Record};
 use sqlx::PgPool;
 
+use crate::claim::served_columns;
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
-use crate::row::{read_stored, record_columns, steps_column};
+use crate::row::{now, read, read_stored, record_columns, steps_column};
 
 /// Goes from operation to operation by one seek each, so that a key is found without reading all of them.
 pub(crate) async fn under_key(
@@ -51,4 +52,40 @@ pub(crate) async fn census(readers: &PgPool, namespace: &Namespace) -> Result<Ve
         })
     };
     rows.while_trying("count records")?.iter().map(count).collect()
+}
+
+/// What is due for a question, the longest waiting first. Few records are uncertain, so all of these are looked at.
+pub(crate) async fn to_reconcile(
+    readers: &PgPool,
+    namespace: &Namespace,
+    served: &[Served],
+    limit: usize,
+    now: Option<i64>,
+) -> Result<Vec<Record>, Fault> {
+    const TO_RECONCILE: &str = concat!(
+        "SELECT ",
+        record_columns!(),
+        ", ",
+        steps_column!(),
+        " FROM ratchet.progress AS p CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS r \
+              WHERE r.id = p.record_id LIMIT 1) AS r \
+          WHERE p.reconcile_at IS NOT NULL AND p.reconcile_at <= (SELECT ",
+        now!("$4"),
+        ") AND p.state = 'uncertain' AND p.namespace = $1 \
+              AND (p.operation, p.version) IN (SELECT * FROM unnest($2::text[], $3::text[])) \
+          ORDER BY p.reconcile_at LIMIT $5"
+    );
+    let (operations, versions) = served_columns(served);
+    let rows = sqlx::query(TO_RECONCILE)
+        .bind(namespace.as_str())
+        .bind(operations)
+        .bind(versions)
+        .bind(now)
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .fetch_all(readers)
+        .await
+        .while_trying("look for records to ask about")?;
+    // One that cannot be read keeps nobody from the others.
+    let records = rows.iter().filter_map(|row| read(row, Columns(row).steps().ok()?).ok());
+    Ok(records.map(|(_, record)| record).collect())
 }

@@ -47,6 +47,8 @@ CREATE INDEX ratchet_records_leased ON ratchet_records (lease_until) WHERE state
 
 CREATE INDEX ratchet_records_purgeable ON ratchet_records (purge_at) WHERE purge_at IS NOT NULL;
 
+CREATE INDEX ratchet_records_to_reconcile ON ratchet_records (reconcile_at) WHERE reconcile_at IS NOT NULL;
+
 -- What operators look for; rare enough to cost the usual record nothing.
 CREATE INDEX ratchet_records_attention ON ratchet_records (namespace, state)
     WHERE state IN ('failed', 'exhausted', 'uncertain', 'abandoned');

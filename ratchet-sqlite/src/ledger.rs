@@ -167,6 +167,19 @@ impl Ledger for SqliteLedger {
         Box::pin(async move { self.told(overview::census(&self.readers, &namespace).await) })
     }
 
+    fn to_reconcile(
+        &self,
+        namespace: Namespace,
+        served: Vec<Served>,
+        limit: usize,
+    ) -> LedgerFuture<'_, Vec<Record>> {
+        Box::pin(async move {
+            let now = self.sources.now();
+            let due = overview::to_reconcile(&self.readers, &namespace, &served, limit, now).await;
+            self.told(due)
+        })
+    }
+
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {
         Box::pin(async move { self.told(read::list(&self.readers, &filter).await) })
     }

@@ -2,12 +2,13 @@
 
 use ratchet_core::decide::Stored;
 use ratchet_core::ledger::{Count, Served};
-use ratchet_core::{Key, Namespace};
+use ratchet_core::{Key, Namespace, Record, Timestamp};
 use sqlx::SqlitePool;
 
+use crate::claim::served_as_json;
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
-use crate::row::{read_stored, record_columns, tombstone_columns};
+use crate::row::{read, read_stored, record_columns, tombstone_columns};
 
 /// In the order of operation and generation, the third and fifth column. Goes from operation to operation by one seek each, so that a key is found without reading all of them.
 pub(crate) async fn under_key(
@@ -51,4 +52,32 @@ pub(crate) async fn census(readers: &SqlitePool, namespace: &Namespace) -> Resul
         })
     };
     rows.while_trying("count records")?.iter().map(count).collect()
+}
+
+/// What is due for a question, the longest waiting first. Few records are uncertain, so all of these are looked at.
+pub(crate) async fn to_reconcile(
+    readers: &SqlitePool,
+    namespace: &Namespace,
+    served: &[Served],
+    limit: usize,
+    now: Timestamp,
+) -> Result<Vec<Record>, Fault> {
+    const TO_RECONCILE: &str = concat!(
+        "SELECT ",
+        record_columns!(),
+        " FROM ratchet_records AS r INDEXED BY ratchet_records_to_reconcile \
+          WHERE r.reconcile_at IS NOT NULL AND r.reconcile_at <= ?3 AND r.state = 'uncertain' AND r.namespace = ?1 \
+              AND (r.operation, r.version) IN (SELECT value ->> 'operation', value ->> 'version' FROM json_each(?2)) \
+          ORDER BY r.reconcile_at LIMIT ?4"
+    );
+    let rows = sqlx::query(TO_RECONCILE)
+        .bind(namespace.as_str())
+        .bind(served_as_json(served)?)
+        .bind(now.as_millis())
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .fetch_all(readers)
+        .await
+        .while_trying("look for records to ask about")?;
+    // One that cannot be read keeps nobody from the others.
+    Ok(rows.iter().filter_map(|row| read(row).ok()).map(|(_, record)| record).collect())
 }

@@ -119,6 +119,15 @@ impl Ledger for FaultyLedger {
         self.inner.census(namespace)
     }
 
+    fn to_reconcile(
+        &self,
+        namespace: Namespace,
+        served: Vec<Served>,
+        limit: usize,
+    ) -> LedgerFuture<'_, Vec<Record>> {
+        self.inner.to_reconcile(namespace, served, limit)
+    }
+
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {
         self.inner.list(filter)
     }

@@ -81,6 +81,11 @@ pub enum Command {
         /// Why.
         reason: String,
     },
+    /// The destination is about to be asked what happened. Whoever is granted this asks, and nobody else for a while.
+    Ask {
+        /// How long the question takes at the most.
+        at_most: Duration,
+    },
     /// Somebody found out what happened.
     Resolve {
         /// Who.
@@ -210,6 +215,8 @@ pub enum Answer {
     Late(State),
     /// The person's decision is carried out, and the record is in this state.
     Now(State),
+    /// The destination may be asked; it is asked again later if nothing is found out.
+    Asking,
     /// The worker that executes the record is told to stop.
     CancelRequested,
 }

@@ -81,6 +81,7 @@ pub fn decide(record: &Record, command: &Command, moment: Moment) -> Result<Deci
         }
         Command::Settle { token, outcome } => settle::settle(record, *token, outcome, moment),
         Command::Cancel { by, reason } => resolve::cancel(record, by, reason, moment.now),
+        Command::Ask { at_most } => resolve::ask(record, *at_most, moment.now),
         Command::Resolve { by, reason, seen, verdict } => {
             resolve::resolve(record, by, reason, *seen, verdict, moment.now)
         }

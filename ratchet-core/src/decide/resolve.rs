@@ -1,5 +1,7 @@
 //! What people and reconcilers decide.
 
+use std::time::Duration;
+
 use super::command::{Answer, Decision, Refusal, Verdict};
 use super::settle::{finish, may_run_again, park, succeed};
 use crate::model::{AuditEntry, Cause, CauseKind, Record, State, StepState, Token, Uncertainty};
@@ -68,6 +70,25 @@ pub(super) fn resolve(
     let answer = Answer::Now(next.state);
     Ok(audited(record, next, answer, "resolve", by, reason, now))
 }
+
+/// Grants a question, and says when the next one is due: after as much time again as the record waits already, so that
+/// questions become rarer.
+pub(super) fn ask(record: &Record, at_most: Duration, now: Timestamp) -> Result<Decision, Refusal> {
+    let due = match record.reconcile_at {
+        Some(due) if record.state == State::Uncertain => due,
+        _ => return Err(Refusal::State(record.state)),
+    };
+    if due > now {
+        return Err(Refusal::NotDue(due));
+    }
+    let waited = record.settled_at.map_or(Duration::ZERO, |at| now.since(at));
+    let wait = waited.min(LONGEST_WAIT_BETWEEN_QUESTIONS).max(at_most).max(SHORTEST_WAIT_BETWEEN_QUESTIONS);
+    let asking = Record { reconcile_at: Some(now.after(wait)), ..record.clone() };
+    Ok(Decision::new(asking, Answer::Asking))
+}
+
+const SHORTEST_WAIT_BETWEEN_QUESTIONS: Duration = Duration::from_secs(5);
+const LONGEST_WAIT_BETWEEN_QUESTIONS: Duration = Duration::from_hours(24);
 
 /// Forgets what was pinned: nothing of it took effect, and the next send opens a new window.
 fn confirm_not_applied(record: &mut Record) {

@@ -162,7 +162,7 @@ pub(super) fn finish(record: &mut Record, state: State, now: Timestamp) {
 pub(super) fn park(record: &mut Record, why: Uncertainty, now: Timestamp) {
     finish(record, State::Uncertain, now);
     record.uncertainty = Some(why);
-    record.reconcile_at = record.policy.reconciles.then_some(now);
+    record.reconcile_at = record.policy.reconciles.then(|| now.after(record.policy.reconcile_after));
 }
 
 fn not_applied(record: &mut Record, retry_after: Option<Duration>, moment: Moment) {

@@ -276,6 +276,24 @@ impl Ledger for MemoryLedger {
         })
     }
 
+    fn to_reconcile(
+        &self,
+        namespace: Namespace,
+        served: Vec<Served>,
+        limit: usize,
+    ) -> LedgerFuture<'_, Vec<Record>> {
+        Box::pin(async move {
+            let now = self.clock.now();
+            let rows = self.rows();
+            let due = rows.records().filter(|record| record.state == State::Uncertain).filter(|record| {
+                record.reconcile_at.is_some_and(|at| at <= now) && is_served(record, &namespace, &served)
+            });
+            let mut due: Vec<&Record> = due.collect();
+            due.sort_by_key(|record| record.reconcile_at);
+            Ok(due.into_iter().take(limit).cloned().collect())
+        })
+    }
+
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {
         Box::pin(async move {
             let rows = self.rows();

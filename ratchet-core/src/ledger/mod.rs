@@ -77,6 +77,14 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
     /// that ask often.
     fn census(&self, namespace: Namespace) -> LedgerFuture<'_, Vec<Count>>;
 
+    /// Up to `limit` uncertain records of these operations and versions whose destination is to be asked now.
+    fn to_reconcile(
+        &self,
+        namespace: Namespace,
+        served: Vec<Served>,
+        limit: usize,
+    ) -> LedgerFuture<'_, Vec<Record>>;
+
     /// Records in the order of their creation, a page at a time.
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page>;
 

@@ -8,6 +8,7 @@ use super::marks::{Mark, hidden_paths};
 use super::{Codec, Declared, Operation, Returns, Spec, State, States};
 use crate::context::Context;
 use crate::model::{Cause, CauseKind, HiddenPaths, Outcome, Payload};
+use crate::reconcile::{self, Inquiry, Question};
 
 /// What a handler is given beside its input.
 #[derive(Debug, Clone)]
@@ -52,6 +53,7 @@ pub struct Handler {
     spec: fn() -> &'static Spec,
     marks: &'static [Mark],
     run: fn(Call, Payload) -> Attempt,
+    ask: fn(Inquiry, &Payload) -> Question,
 }
 
 impl Handler {
@@ -63,6 +65,7 @@ impl Handler {
             spec: O::SPEC,
             marks: O::Codec::MARKS,
             run: |call, input| Box::pin(attempt::<O>(call, input)),
+            ask: reconcile::ask::<O>,
         }
     }
 
@@ -87,6 +90,11 @@ impl Handler {
     /// Runs one attempt.
     pub(crate) fn run(&self, call: Call, input: Payload) -> Attempt {
         (self.run)(call, input)
+    }
+
+    /// Asks the destination what happened.
+    pub(crate) fn ask(&self, about: Inquiry, input: &Payload) -> Question {
+        (self.ask)(about, input)
     }
 }
 

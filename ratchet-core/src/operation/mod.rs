@@ -33,6 +33,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
+use crate::reconcile::{Asking, Found, Inquiry};
 
 /// What `#[operation]` makes of a function: everything about it that is generic, in one place.
 ///
@@ -70,6 +71,12 @@ pub trait Operation: Send + Sync + Sized + 'static {
 
     /// Calls the function.
     fn call(call: Call, input: Self::Input) -> impl Running<Self>;
+
+    /// Asks the destination what happened; called only where the attribute says `reconcile`.
+    fn reconcile(about: Inquiry, input: Self::Input) -> Asking<Self> {
+        let _ = (about, input);
+        Box::pin(std::future::ready(Ok(Found::StillUnknown)))
+    }
 }
 
 /// Name, version and key template of an operation.

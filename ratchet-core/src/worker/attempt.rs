@@ -12,7 +12,7 @@ use super::heartbeat::Held;
 use crate::context::{CancelReason, Context};
 use crate::decide::{Answer, Command, Refusal};
 use crate::ledger::{LedgerError, Order, Served};
-use crate::model::{Cause, CauseKind, Outcome, Record};
+use crate::model::{Cause, CauseKind, Outcome, Record, State};
 use crate::operation::Call;
 use crate::telemetry;
 
@@ -65,7 +65,7 @@ async fn give_back(shared: &Shared, record: &Record, maybe_started: bool) {
     let _ = timeout(LET_GO, release).await;
 }
 
-async fn order(
+pub(super) async fn order(
     shared: &Shared,
     record: &Record,
     command: Command,
@@ -163,7 +163,12 @@ async fn settle(shared: &Shared, record: &Record, outcome: Outcome) {
     };
     tokio::select! {
         answer = report => match answer {
-            Ok(Answer::Settled(state)) => telemetry::settled(&record.id.operation, &outcome, state),
+            Ok(Answer::Settled(state)) => {
+                if state == State::Uncertain {
+                    shared.parked.notify_one();
+                }
+                telemetry::settled(&record.id.operation, &outcome, state);
+            }
             Ok(_) => tracing::warn!(outcome = outcome.kind().as_str(), "reported late: the record has gone on"),
             Err(refusal) => tracing::warn!(outcome = outcome.kind().as_str(), %refusal, "the outcome was refused"),
         },

@@ -3,12 +3,14 @@
 mod attempt;
 mod heartbeat;
 mod poll;
+mod reconcile;
 
 use std::fmt::Write as _;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::decide::LONGEST_LEASE;
@@ -147,6 +149,7 @@ impl WorkerBuilder {
             poll_interval: self.poll_interval,
             clock: self.clock,
             leases: Leases::default(),
+            parked: Notify::new(),
             stopping: CancellationToken::new(),
             abandon: CancellationToken::new(),
         };
@@ -198,6 +201,8 @@ struct Shared {
     poll_interval: Duration,
     clock: SharedClock,
     leases: Leases,
+    /// Says that an attempt of this worker left an uncertain record.
+    parked: Notify,
     /// Nothing is started after this is cancelled.
     stopping: CancellationToken,
     /// Attempts that still run when this is cancelled are given up as unknown.

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use tracing::Instrument as _;
 
 use super::heartbeat::Held;
-use super::{Shared, attempt, heartbeat};
+use super::{Shared, attempt, heartbeat, reconcile};
 use crate::context::CancelReason;
 use crate::ledger::{Claim, LedgerError, Served};
 use crate::telemetry;
@@ -27,6 +27,7 @@ pub(super) async fn run(shared: &Arc<Shared>, grace: Duration, shutdown: impl Fu
     let mut background = JoinSet::new();
     background.spawn(heartbeat::run(Arc::clone(shared)));
     background.spawn(housekeeping(Arc::clone(shared)));
+    background.spawn(reconcile::run(Arc::clone(shared)));
     let mut attempts = JoinSet::new();
     tracing::info!(worker = %shared.name, namespace = %shared.namespace, "worker started");
     let end_of_grace = {

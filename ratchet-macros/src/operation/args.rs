@@ -13,12 +13,14 @@ use crate::key::{Allowances, wrong_form};
 use crate::names::{crate_path, snake_case, unraw};
 
 /// Every argument there is.
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 15] = [
     "name",
     "version",
     "key",
     "destination",
     "on_unknown",
+    "reconcile",
+    "reconcile_after",
     "retry",
     "timeout",
     "retention",
@@ -30,7 +32,7 @@ const KNOWN: [&str; 13] = [
 ];
 
 /// Arguments that look right and are not, each with what to do.
-const RESERVED: [(&str, &str); 7] = [
+const RESERVED: [(&str, &str); 6] = [
     ("max_attempts", RETRIES),
     ("retries", RETRIES),
     (
@@ -38,7 +40,6 @@ const RESERVED: [(&str, &str); 7] = [
         "operations that wait for each other's workers are kept apart by namespace: `ratchet.in_namespace(…)`",
     ),
     ("namespace", "the client that enqueues has a namespace: `ratchet.in_namespace(…)`"),
-    ("reconcile", "it is reserved for a later version of ratchet"),
     (
         "schedule",
         "it is reserved for a later version of ratchet; `enqueue(…).not_before(…)` delays one action",
@@ -191,6 +192,8 @@ fn example(name: &str) -> &'static str {
         "key" => "\"invoice:<invoice_id>:collect:v1\"",
         "destination" => "PAYMENTS",
         "on_unknown" => "park",
+        "reconcile" => "ask_the_destination",
+        "reconcile_after" => "\"30s\"",
         "retry" => "standard",
         "timeout" => "\"30s\"",
         "retention" => "\"90d\"",

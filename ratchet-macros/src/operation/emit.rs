@@ -5,6 +5,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::{Lifetime, LitStr, Type};
 
 use super::args::Complete;
@@ -283,7 +284,16 @@ fn constants(args: &Complete<'_>, key: &Key) -> TokenStream {
             const PERSONAL_KEY: __r::bool = true;
         )
     });
-    quote!(#new_identity #personal_key)
+    let reconcile = args.settings.reconcile().map(|ask| {
+        let (about, value) = (local("about"), local("input"));
+        let path = quote_spanned!(generated(ask.span())=> __r::Reconciles::<Self>::ask);
+        quote! {
+            fn reconcile(#about: __r::Inquiry, #value: Self::Input) -> __r::Asking<Self> {
+                #path(#ask, #about, #value)
+            }
+        }
+    });
+    quote!(#new_identity #personal_key #reconcile)
 }
 
 fn has_lifetime(ty: &Type) -> bool {

@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, LitStr};
+use syn::{Expr, ExprPath, LitStr};
 
 use super::value::{self, WordOr};
 use crate::errors::{Errors, with_help};
@@ -22,6 +22,10 @@ pub(super) struct Settings {
     new_identity: Option<LitStr>,
     /// Where a tradeoff is declared.
     on_unknown: Option<Span>,
+    /// The function that asks the destination what happened.
+    reconcile: Option<ExprPath>,
+    /// Where it is said when it asks for the first time.
+    reconcile_after: Option<Span>,
     /// Where it is said how often is tried.
     retried: Option<Span>,
     /// Where it is said how long an attempt may run.
@@ -80,6 +84,15 @@ impl Settings {
                 };
                 self.policy.push(quote!(on_unknown: __r::OnUnknown::#variant));
             }
+            "reconcile" => {
+                self.reconcile = Some(value::function(name, expr)?);
+                self.policy.push(quote!(reconciles: true));
+            }
+            "reconcile_after" => {
+                let wait = value::duration(name, expr)?;
+                self.policy.push(quote!(reconcile_after: #wait));
+                self.reconcile_after = Some(expr.span());
+            }
             "timeout" => {
                 let timeout = value::duration(name, expr)?;
                 self.policy.push(quote!(timeout: #timeout));
@@ -103,7 +116,18 @@ impl Settings {
 
     /// What contradicts each other in the words alone.
     pub(super) fn judge(&self, errors: &mut Errors) {
-        if let (Some(Destination::None(place)), None) = (&self.destination, self.on_unknown) {
+        if let (None, Some(place)) = (&self.reconcile, self.reconcile_after) {
+            let message = "R015: `reconcile_after` says when to ask, and nothing says whom";
+            errors
+                .at(place, with_help(message, "add `reconcile = ask_the_destination`, a function that asks"));
+        }
+        if let (Some(Destination::Steps), Some(ask)) = (&self.destination, &self.reconcile) {
+            let message = "R015: the effects of this operation are in its steps, and it has none of its own to ask about";
+            let help = "remove `reconcile`; a step that nobody may repeat is parked for a person";
+            errors.on(ask, with_help(message, help));
+        }
+        let decided = self.on_unknown.is_some() || self.reconcile.is_some();
+        if let (Some(Destination::None(place)), false) = (&self.destination, decided) {
             let message = "R011: this destination does not recognise a repeated request, and nothing says what to do when it is \
                  unknown whether one took effect";
             let help = "add `on_unknown = park` (somebody looks into it), `may_duplicate` (send again) or `may_lose` (give up)";
@@ -120,7 +144,7 @@ impl Settings {
         };
         if let Some(Destination::Contract(contract)) = &self.destination {
             check(self.retried.unwrap_or_else(|| contract.span()), "checked_window");
-            if self.on_unknown.is_none() {
+            if self.on_unknown.is_none() && self.reconcile.is_none() {
                 check(contract.span(), "checked_tradeoff");
             }
         }
@@ -128,6 +152,11 @@ impl Settings {
             check(place, "checked_retention");
         }
         spec
+    }
+
+    /// The function that asks the destination what happened.
+    pub(super) fn reconcile(&self) -> Option<&ExprPath> {
+        self.reconcile.as_ref()
     }
 
     pub(super) fn has_new_identity(&self) -> bool {

@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Error, Expr, ExprLit, Lit, LitStr};
+use syn::{Error, Expr, ExprLit, ExprPath, Lit, LitStr};
 
 use crate::errors::{closest, list, with_help};
 use crate::names::generated;
@@ -38,6 +38,18 @@ fn word(expr: &Expr) -> Option<&Ident> {
     match peel(expr) {
         Expr::Path(path) if path.attrs.is_empty() => path.path.get_ident(),
         _ => None,
+    }
+}
+
+/// The path of a function.
+pub(super) fn function(name: &str, expr: &Expr) -> Result<ExprPath, Error> {
+    match peel(expr) {
+        Expr::Path(path) => Ok(path.clone()),
+        other => {
+            let message = format!("R015: `{name}` is the name of a function");
+            let help = "write the function beside the operation, and name it here";
+            Err(Error::new_spanned(other, with_help(message, help)))
+        }
     }
 }
 

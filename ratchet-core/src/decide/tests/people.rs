@@ -230,3 +230,42 @@ fn each_verdict_leaves_what_it_found() {
     );
     assert_eq!(asked.record, Record { reconcile_at: Some(at(DAY)), ..parked().record });
 }
+
+fn ask() -> Command {
+    Command::Ask { at_most: MINUTE }
+}
+
+fn reconciling() -> Story {
+    let wait = 30 * SECOND;
+    Story::with(Contract::NONE, |policy| (policy.reconciles, policy.reconcile_after) = (true, wait))
+}
+
+#[test]
+fn the_destination_is_asked_after_the_declared_delay_by_one_asker() {
+    let story = reconciling().lease_and_start().end(unknown());
+    assert_eq!(story.record.reconcile_at, Some(at(30 * SECOND)));
+    assert_eq!(story.refusal(ask()), Refusal::NotDue(at(30 * SECOND)));
+    let mut story = story.wait(30 * SECOND);
+    assert_eq!(story.tell(ask()), Answer::Asking);
+    assert_eq!(story.refusal(ask()), Refusal::NotDue(at(90 * SECOND)), "not before the first asker gave up");
+}
+
+#[test]
+fn questions_become_rarer() {
+    let mut story = reconciling().lease_and_start().end(unknown()).wait(HOUR);
+    story.tell(ask());
+    assert_eq!(story.record.reconcile_at, Some(at(2 * HOUR)), "after as much time again");
+    let mut story = story.wait(100 * DAY);
+    story.tell(ask());
+    assert_eq!(story.record.reconcile_at, Some(at(101 * DAY + HOUR)), "and at least once a day");
+}
+
+#[test]
+fn nobody_asks_about_a_record_that_is_not_uncertain() {
+    for (state, story) in in_each_state() {
+        assert_eq!(story.refusal(ask()), Refusal::State(state), "without a reconciler nothing is due");
+    }
+    let story =
+        reconciling().lease_and_start().end(unknown()).then([resolve(Verdict::Applied { result: None })]);
+    assert_eq!(story.refusal(ask()), Refusal::State(State::Succeeded));
+}

@@ -61,6 +61,7 @@ fn commands() -> impl Strategy<Value = Command> {
         4 => (step, outcomes()).prop_map(move |(step, outcome)| Command::FinishStep { token, step, outcome }),
         6 => outcomes().prop_map(move |outcome| Command::Settle { token, outcome }),
         1 => Just(cancel()),
+        1 => Just(Command::Ask { at_most: MINUTE }),
         2 => verdicts().prop_map(resolve),
         2 => any::<bool>().prop_map(replay),
     ]

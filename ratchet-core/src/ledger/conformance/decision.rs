@@ -189,6 +189,7 @@ pub async fn a_full_record_survives_a_round_trip(fixture: Fixture) {
             timeout: 11 * SECOND,
             on_unknown: OnUnknown::MayLose,
             reconciles: true,
+            reconcile_after: 13 * SECOND,
             retention: 400 * DAY,
             replay_within: Some(3 * DAY),
         },

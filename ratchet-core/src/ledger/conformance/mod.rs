@@ -210,6 +210,7 @@ macro_rules! conformance {
             serve {
                 unserved_records_are_counted_when_they_are_due,
                 the_next_due_moment_is_the_earliest_of_waits_and_leases,
+                uncertain_records_are_to_be_asked_about_when_they_are_due,
             }
             wake {
                 a_submission_wakes_a_sleeping_worker,

@@ -1,9 +1,14 @@
 //! What a worker asks while it sleeps: unserved records, the next due moment.
 
 use super::Fixture;
-use super::build::{COLLECT, HOUR, MAIL, MINUTE, V1, V2, at, cancel, claim, id, served, submission};
-use crate::ledger::{Served, Unserved};
-use crate::model::{Namespace, RecordId, Submission};
+use super::build::{
+    COLLECT, HOUR, MAIL, MINUTE, POLICY, SECOND, V1, V2, at, cancel, claim, id, resolve, served, settle,
+    submission, unknown, unprotected,
+};
+use crate::decide::{Answer, Command, Refusal, Verdict};
+use crate::ledger::{Claim, Served, Unserved};
+use crate::model::{Namespace, RecordId, State, Submission};
+use crate::policy::Policy;
 
 /// Due records that nobody can execute are counted per operation and version; others are not.
 pub async fn unserved_records_are_counted_when_they_are_due(fixture: Fixture) {
@@ -58,4 +63,39 @@ pub async fn the_next_due_moment_is_the_earliest_of_waits_and_leases(fixture: Fi
     fixture.apply(&id("invoice:1"), cancel()).await.expect("cancel");
     fixture.apply(&id("invoice:2"), cancel()).await.expect("cancel");
     assert_eq!(next().await, None, "settled records are never due");
+}
+
+/// Uncertain records whose operation can ask come up when they are due, the longest waiting first, each for one asker.
+pub async fn uncertain_records_are_to_be_asked_about_when_they_are_due(fixture: Fixture) {
+    let asking = |key, seconds| {
+        let policy = Policy { reconciles: true, reconcile_after: seconds * SECOND, ..POLICY };
+        Submission { policy, ..unprotected(key) }
+    };
+    let due = async || {
+        let due = fixture.ledger.to_reconcile(Namespace::DEFAULT, served(), 2).await.expect("to_reconcile");
+        due.into_iter().map(|record| record.id.key.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    fixture.uncertain("invoice:nobody-asks").await;
+    for (key, seconds) in [("invoice:3", 30), ("invoice:1", 10), ("invoice:2", 20)] {
+        assert_eq!(fixture.settled(asking(key, seconds), unknown()).await.state, State::Uncertain);
+    }
+    let elsewhere = Submission { version: V2, ..asking("invoice:4", 0) };
+    let other = elsewhere.id.clone();
+    let _ = fixture.submit(elsewhere).await;
+    let claimed =
+        fixture.claim(Claim { served: vec![Served { operation: COLLECT, version: V2 }], ..claim(1) }).await;
+    let claimed = fixture.started(claimed.into_iter().next().expect("a claim")).await;
+    fixture.apply(&other, settle(claimed.token.get(), unknown())).await.expect("settle");
+
+    assert_eq!(due().await, Vec::<String>::new());
+    fixture.advance(20 * SECOND);
+    assert_eq!(due().await, ["invoice:1", "invoice:2"]);
+    fixture.advance(20 * SECOND);
+    assert_eq!(due().await, ["invoice:1", "invoice:2"], "no more than were asked for");
+    let ask = Command::Ask { at_most: MINUTE };
+    assert_eq!(fixture.apply(&id("invoice:1"), ask.clone()).await, Ok(Answer::Asking));
+    assert_eq!(fixture.apply(&id("invoice:1"), ask).await, Err(Refusal::NotDue(at(100 * SECOND))));
+    assert_eq!(due().await, ["invoice:2", "invoice:3"]);
+    fixture.apply(&id("invoice:2"), resolve(1, Verdict::Applied { result: None })).await.expect("resolve");
+    assert_eq!(due().await, ["invoice:3"]);
 }
