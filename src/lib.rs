@@ -101,6 +101,11 @@ pub struct Readme;
 #[doc = include_str!("../docs/choosing-a-key.md")]
 pub struct ChoosingAKey;
 
+/// Compiles what the page on reconciling shows.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/reconciling.md")]
+pub struct Reconciling;
+
 /// Operations compile in programs of the edition before, in both forms and inside other macros.
 ///
 /// ```edition2021
