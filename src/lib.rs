@@ -74,10 +74,11 @@ pub use ratchet_core::time::{Clock, SharedClock, Timestamp};
 pub use ratchet_core::{
     Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Conflict, Context, Enqueue, EnqueueError,
     Enqueued, Failure, Fingerprint, Generation, HiddenPath, HiddenPaths, Key, KeyDigest, KeyError, KeyPart,
-    LedgerError, ManageError, NamedStep, Namespace, NotAccepted, OnUnknown, OnceError, OnceErrorKind,
-    Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload, PayloadError, Pin, Policy, Priority,
-    Record, RecordId, Registry, RegistryError, Request, RetryPolicy, Sending, StepName, Submission,
-    Submitted, Token, Uncertainty, Version, Worker, WorkerBuilder, WorkerError, WorkerId, decide, ledger,
+    LedgerError, ManageError, NameError, NamedStep, Namespace, NotAccepted, OnUnknown, OnceError,
+    OnceErrorKind, Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload, PayloadError, Pin,
+    Policy, Priority, Queue, Record, RecordId, Registry, RegistryError, Request, RetryPolicy, Sending,
+    StepName, Submission, Submitted, Token, Uncertainty, Version, Worker, WorkerBuilder, WorkerError,
+    WorkerId, decide, ledger,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 

@@ -39,6 +39,7 @@ mod ledger;
 mod maintenance;
 mod options;
 mod read;
+mod room;
 mod row;
 mod schema;
 mod session;

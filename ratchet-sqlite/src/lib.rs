@@ -25,6 +25,7 @@ mod once;
 mod options;
 mod place;
 mod read;
+mod room;
 #[cfg(test)]
 mod round_trip;
 mod row;

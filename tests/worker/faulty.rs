@@ -1,13 +1,14 @@
 //! A ledger that does what a test says instead of what it should.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ratchet::ledger::{
-    Capabilities, Claim, Declaration, Filter, Ledger, LedgerFuture, Order, Page, Served, Unserved,
+    Capabilities, Claim, Declaration, Filter, Ledger, LedgerFuture, Offer, Order, Page, Served, Unserved,
 };
 use ratchet::{
     Answer, Attempt, AuditEntry, HiddenPaths, LedgerError, Namespace, Ratchet, Record, RecordId, Refusal,
-    Stored, Timestamp,
+    Stored,
 };
 use ratchet_core::{MemoryLedger, Submission, Submitted};
 use tokio::sync::watch;
@@ -131,12 +132,12 @@ impl Ledger for FaultyLedger {
         self.inner.hidden(of)
     }
 
-    fn unserved(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Vec<Unserved>> {
-        self.inner.unserved(namespace, served)
+    fn unserved(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Vec<Unserved>> {
+        self.inner.unserved(namespace, offers)
     }
 
-    fn next_due(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Option<Timestamp>> {
-        self.inner.next_due(namespace, served)
+    fn next_due(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Option<Duration>> {
+        self.inner.next_due(namespace, offers)
     }
 
     fn wakeups(&self) -> watch::Receiver<u64> {

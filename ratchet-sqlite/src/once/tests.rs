@@ -77,13 +77,18 @@ async fn attempt() -> Context {
         policy: Policy::DEFAULT,
         contract: Contract::DATABASE,
         not_before: None,
+        queue: Queue::DEFAULT,
         priority: Priority(0),
         renewal: None,
     };
     ledger.submit(vec![submission]).await.unwrap();
     let claim = Claim {
         namespace: Namespace::DEFAULT,
-        served: vec![Served { operation: OPERATION, version: VERSION }],
+        offers: vec![Offer {
+            served: Served { operation: OPERATION, version: VERSION },
+            queue: Queue::DEFAULT,
+            at_most: None,
+        }],
         worker: WorkerId::from_static("worker-1"),
         limit: 1,
         lease: Duration::from_mins(1),
