@@ -6,9 +6,9 @@ use std::time::Duration;
 use ratchet_core::ledger::desk::{AttemptNotes, Sheet};
 use ratchet_core::{
     Attempt, AttemptEnd, AuditEntry, Cause, CauseKind, Contract, Effect, Fingerprint, Generation, Key, Lease,
-    Namespace, OnUnknown, OperationName, OutcomeKind, Payload, Pin, Policy, Priority, Record, RecordId,
-    RetryPolicy, State, Step, StepName, StepState, Timestamp, Token, Uncertainty, Version, WorkerId,
-    serde_json::json,
+    Namespace, OnUnknown, OperationName, OutcomeKind, Payload, Pin, Policy, Priority, Queue, Record,
+    RecordId, RetryPolicy, State, Step, StepName, StepState, Timestamp, Token, Uncertainty, Version,
+    WorkerId, serde_json::json,
 };
 use sqlx::{Connection as _, SqliteConnection};
 

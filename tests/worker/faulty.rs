@@ -1,5 +1,6 @@
 //! A ledger that does what a test says instead of what it should.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -38,12 +39,22 @@ pub(crate) enum Call {
 pub(crate) struct FaultyLedger {
     inner: Arc<MemoryLedger>,
     fault: Mutex<Option<(Call, Fault)>>,
+    claims: AtomicUsize,
 }
 
 impl FaultyLedger {
     pub(crate) fn ratchet() -> (Ratchet, Arc<Self>) {
-        let ledger = Arc::new(Self { inner: MemoryLedger::new(), fault: Mutex::default() });
+        let ledger = Arc::new(Self {
+            inner: MemoryLedger::new(),
+            fault: Mutex::default(),
+            claims: AtomicUsize::new(0),
+        });
         (Ratchet::with_ledger(ledger.clone()), ledger)
+    }
+
+    /// How often a worker tried to claim.
+    pub(crate) fn claims(&self) -> usize {
+        self.claims.load(Ordering::SeqCst)
     }
 
     pub(crate) fn set(&self, fault: Option<(Call, Fault)>) {
@@ -93,6 +104,7 @@ impl Ledger for FaultyLedger {
     }
 
     fn claim(&self, claim: Claim) -> LedgerFuture<'_, Vec<Record>> {
+        self.claims.fetch_add(1, Ordering::SeqCst);
         Box::pin(self.with_fault(Some(Call::Claim), self.inner.claim(claim)))
     }
 

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use ratchet_core::ledger::{Claim, Served};
+use ratchet_core::ledger::{Claim, Offer, Served};
 use ratchet_core::{
     Contract, Generation, Key, Ledger as _, MemoryLedger, Namespace, OperationName, OutcomeKind, Payload,
-    Policy, Priority, RecordId, Submission, Version, WorkerId,
+    Policy, Priority, Queue, RecordId, Submission, Version, WorkerId,
 };
 use sqlx::sqlite::SqliteConnectOptions;
 
