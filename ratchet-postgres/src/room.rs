@@ -35,17 +35,18 @@ pub(crate) async fn hold(connection: &mut PgConnection, claims: &[&Claim]) -> Re
     Ok(())
 }
 
+/// One range of the index of running records for each operation.
+const RUNNING: &str = "SELECT w.operation, ( \
+        SELECT count(*) FROM ratchet.progress AS p \
+        WHERE p.lease_worker IS NOT NULL AND p.namespace = $1 AND p.operation = w.operation) AS attempts \
+    FROM unnest($2::text[]) AS w(operation)";
+
 /// What the limits of these offers leave. A lease counts until it has ended, also if it is over.
 pub(crate) async fn left(
     executor: impl PgExecutor<'_>,
     namespace: &Namespace,
     offers: &[Offer],
 ) -> Result<Room, Fault> {
-    // One range of the index of running records for each operation.
-    const RUNNING: &str = "SELECT w.operation, ( \
-            SELECT count(*) FROM ratchet.progress AS p \
-            WHERE p.state = 'running' AND p.namespace = $1 AND p.operation = w.operation) AS attempts \
-        FROM unnest($2::text[]) AS w(operation)";
     let mut room = Room::of(offers);
     if room.is_endless() {
         return Ok(room);
@@ -62,4 +63,33 @@ pub(crate) async fn left(
         room.take(&row.name("operation")?, row.small("attempts")?);
     }
     Ok(room)
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Row as _;
+
+    use super::*;
+    use crate::schema;
+    use crate::session::Connector;
+
+    /// What runs of other operations must not slow the count down.
+    #[tokio::test]
+    async fn the_count_reads_one_range_of_the_index_for_each_operation() {
+        let database = ratchet_test_postgres::shared().database().await;
+        let connector = Connector {
+            options: database.url().parse().unwrap(),
+            lock_timeout: std::time::Duration::from_secs(1),
+        };
+        let mut connection = connector.connect().await.unwrap();
+        schema::bring_up_to_date(&mut connection).await.unwrap();
+        let prepare = format!("PREPARE running(text, text[]) AS {RUNNING}");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(prepare)).execute(&mut connection).await.unwrap();
+        let explain = "EXPLAIN EXECUTE running('default', '{a}')";
+        let plan = sqlx::raw_sql(explain).fetch_all(&mut connection).await.unwrap();
+        let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
+        let plan = plan.join("\n");
+        assert!(plan.contains("using progress_running on progress"), "{plan}");
+        assert!(plan.contains("(namespace = $1) AND (operation = w.operation)"), "{plan}");
+    }
 }
