@@ -180,6 +180,7 @@ pub async fn concurrent_claimers_never_pass_the_limit(fixture: Fixture) {
                     let running = counts.of(id).fetch_add(1, Ordering::SeqCst) + 1;
                     assert!(running <= if id.operation == MAIL { 2 } else { 3 }, "{running} at once");
                 }
+                tokio::task::yield_now().await;
                 for record in records {
                     let token = record.token.get();
                     apply(&ledger, record.id.clone(), start(token)).await.expect("start");
