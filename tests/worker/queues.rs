@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
+use ratchet::decide::Command;
+use ratchet::ledger::Order;
 use ratchet::{
-    Clock, Context, EnqueueError, Failure, Input, Ratchet, RecordState, SharedClock, State, Timestamp,
-    WorkerError,
+    Clock, Context, EnqueueError, Failure, Filter, Input, Ratchet, RecordId, RecordState, SharedClock, State,
+    Timestamp, WorkerError,
 };
 use ratchet_core::SystemClock;
 use serde::{Deserialize, Serialize};
@@ -121,6 +123,36 @@ async fn a_limit_holds_over_two_workers_and_an_end_wakes_the_other_at_once() {
     let done = settled(&ratchet, &second).await;
     assert_eq!((done.state, done.token.get(), done.attempts), (RecordState::Succeeded, 1, 1));
     other.stop().await;
+}
+
+/// As one batch for each lease they would take three seconds.
+#[tokio::test]
+async fn a_worker_purges_until_nothing_is_left() {
+    let ratchet = Ratchet::in_memory();
+    let submission = |id| {
+        let mut submission = plain::request(Job { id }).into_submission(ratchet.namespace()).unwrap();
+        submission.policy.retention = Duration::ZERO;
+        submission
+    };
+    let submissions: Vec<_> = (0..600).map(submission).collect();
+    let cancel = |id: RecordId| Order {
+        id,
+        command: Command::Cancel { by: "ops".to_owned(), reason: "a test".to_owned() },
+    };
+    let orders = submissions.iter().map(|submission| cancel(submission.id.clone())).collect();
+    ratchet.ledger().submit(submissions).await.unwrap();
+    ratchet.ledger().apply(orders).await.unwrap();
+    let begun = Instant::now();
+    let builder = ratchet.worker(ratchet::registry![plain]).lease(Duration::from_secs(1));
+    let worker = start_with(builder);
+    let empty = async {
+        while !ratchet.list(Filter { limit: 1, ..Filter::default() }).await.unwrap().records.is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    within(empty).await;
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    worker.stop().await;
 }
 
 /// The clocks of the system, the wall clock set wrong.
