@@ -2,6 +2,9 @@
 #![cfg(feature = "postgres")]
 #![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
+#[path = "limits/mod.rs"]
+mod limits;
+
 use std::time::Duration;
 
 use ratchet::postgres::sqlx::PgPool;
@@ -63,4 +66,12 @@ async fn a_worker_of_another_program_is_woken_by_what_commits() {
     working.await.unwrap().unwrap();
     let rolled_back = ship::enqueue(&producer, Order { id: 2 }).await.unwrap();
     assert!(matches!(rolled_back, Enqueued::New { .. }), "{rolled_back:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_holds_over_two_programs_on_one_database() {
+    let database = shared().database().await;
+    let one = Ratchet::open(&database.url()).await.unwrap();
+    let other = Ratchet::open(&database.url()).await.unwrap();
+    limits::hold_over_two_programs(one, other).await;
 }

@@ -8,7 +8,7 @@ use ratchet_key::Key;
 use serde_json::Value;
 
 use crate::decide::{Answer, Command, Refusal, Stored, Verdict};
-use crate::ledger::{Count, Filter, LedgerError, Order, Page, Served, SharedLedger};
+use crate::ledger::{Count, Filter, LedgerError, Order, Page, Served, SharedLedger, purge_all};
 use crate::model::{
     Attempt, AuditEntry, Conflict, HiddenPaths, Namespace, Record, RecordId, Renewal, State, Submission,
     Submitted, Token,
@@ -209,6 +209,7 @@ impl Client {
             contract: record.effect.contract.clone(),
             not_before: None,
             priority: record.priority,
+            queue: record.queue.clone(),
             renewal: Some(Renewal { by: by.to_owned(), reason: reason.to_owned() }),
         };
         match self.ledger.submit(vec![submission]).await?.pop() {
@@ -246,6 +247,35 @@ impl Client {
     /// If the ledger fails.
     pub async fn state(&self, id: RecordId) -> Result<Option<State>, LedgerError> {
         Ok(self.find(id).await?.map(|stored| stored.state()))
+    }
+
+    /// Puts tombstones in the place of all records, of every namespace, that are settled for longer than they are kept, and
+    /// says how many there were. Workers do the same by themselves, once per lease; this is for a store that none works
+    /// on, and for an operator who wants it now.
+    ///
+    /// One write purges `batch` records at the most (0 counts as 1), and others come in between two of them. After each,
+    /// `on_progress` is told how many were purged so far. Dropping the future stops after the write that is under way.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), ratchet_core::LedgerError> {
+    /// # let ratchet = ratchet_core::Client::new(ratchet_core::MemoryLedger::new());
+    /// let purged = ratchet.purge(1_000, |so_far| println!("{so_far} records purged")).await?;
+    /// println!("done: {purged}");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the ledger fails. What was purged before stays purged.
+    pub async fn purge(
+        &self,
+        batch: usize,
+        mut on_progress: impl FnMut(u64) + Send,
+    ) -> Result<u64, LedgerError> {
+        let told = |so_far| {
+            on_progress(so_far);
+            true
+        };
+        purge_all(&*self.ledger, batch, told).await
     }
 
     async fn manage(
@@ -292,6 +322,11 @@ impl<'a, O: Operation> Enqueue<'a, O> {
     /// Not to be executed before this point.
     pub fn not_before(self, at: impl Into<Timestamp>) -> Self {
         Self { request: self.request.not_before(at), ..self }
+    }
+
+    /// In another queue than the operation's; see [`Request::queue`].
+    pub fn queue(self, name: impl Into<String>) -> Self {
+        Self { request: self.request.queue(name), ..self }
     }
 
     /// More urgent (or less) than the operation usually is.

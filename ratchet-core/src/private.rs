@@ -14,8 +14,8 @@ pub use crate::failure::Failure;
 pub use crate::key_part::KeyPart;
 pub use crate::operation::{
     ByName, Call, Declared, Derived, Field, Handler, Inner, Input, Mark, Operation, Parameters, Render,
-    Request, Running, Spec, Texts, Unmarked, checked_retention, checked_tradeoff, checked_window, field,
-    lasting, part, require_apart,
+    Request, Running, Spec, Texts, Unmarked, attempts, checked_retention, checked_tradeoff, checked_window,
+    field, lasting, part, require_apart,
 };
 pub use crate::policy::{OnUnknown, Policy, RetryPolicy};
 pub use crate::reconcile::{Asking, Inquiry, Reconciles};

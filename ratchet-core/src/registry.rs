@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::ledger::{Declaration, Served};
+use crate::ledger::{Declaration, Offer, Served};
+use crate::model::Queue;
 use crate::operation::{Declared, Handler, first_clash};
 
 /// The operations that a worker executes, made by `ratchet::registry![…]`, which checks it while compiling.
@@ -52,6 +53,11 @@ impl Registry {
         self.handlers.iter().filter(asks).map(|(served, _)| served.clone())
     }
 
+    /// What a worker for it offers unless told otherwise: each operation from the queue that it declares.
+    pub fn offers(&self) -> impl Iterator<Item = Offer> {
+        self.handlers().map(|handler| handler.offer(handler.spec().queue.clone()))
+    }
+
     /// The handlers.
     pub fn handlers(&self) -> impl Iterator<Item = &Handler> {
         self.handlers.values()
@@ -80,5 +86,10 @@ impl Handler {
     #[must_use]
     pub fn served(&self) -> Served {
         Served { operation: self.spec().name.clone(), version: self.spec().version.clone() }
+    }
+
+    /// The offer to execute it from a queue.
+    pub(crate) fn offer(&self, queue: Queue) -> Offer {
+        Offer { served: self.served(), queue, at_most: self.spec().concurrency }
     }
 }

@@ -57,6 +57,8 @@ use proc_macro::TokenStream;
 /// | `timeout` | how long one attempt may run: `"30s"` (`ms`, `s`, `m`, `h`, `d`), or a constant of type `Duration`; `"60s"` if left out |
 /// | `retention` | how long a settled record is kept, such as `"90d"`, which is the default |
 /// | `replay_within` | how long after its end a record may be replayed; as long as it is kept if left out |
+/// | `queue` | where its records wait, such as `"mail"`; `"default"` if left out. A request may name another: `.queue("bulk")` |
+/// | `concurrency` | how many of its attempts run at once over all workers of a namespace, all versions and all queues: a `u32` from 1 up; no limit if left out |
 /// | `priority` | an `i16`; higher is more urgent |
 /// | `new_identity` | why the key template may differ from the one on record |
 /// | `allow` | `allow(R002 = "slot is the scheduled time, stored on the booking")`: overrules a finding, with the reason |

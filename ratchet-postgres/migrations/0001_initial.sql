@@ -15,6 +15,7 @@ CREATE TABLE ratchet.records (
     priority smallint NOT NULL,
     namespace text COLLATE "C" NOT NULL,
     operation text COLLATE "C" NOT NULL,
+    queue text COLLATE "C" NOT NULL DEFAULT 'default',
     key text COLLATE "C" NOT NULL,
     version text COLLATE "C" NOT NULL,
     fingerprint bytea NOT NULL,
@@ -52,6 +53,7 @@ CREATE TABLE ratchet.progress (
     namespace text COLLATE "C" NOT NULL,
     operation text COLLATE "C" NOT NULL,
     version text COLLATE "C" NOT NULL,
+    queue text COLLATE "C" NOT NULL DEFAULT 'default',
     lease_worker text COLLATE "C",
     uncertainty text COLLATE "C",
     pin text COLLATE "C",
@@ -65,11 +67,16 @@ CREATE TABLE ratchet.progress (
     autovacuum_vacuum_cost_delay = 0
 );
 
--- Claims: one seek per operation, version and priority, whatever else waits.
-CREATE INDEX progress_pending ON ratchet.progress (namespace, operation, version, priority, ready_at, record_id)
+-- Claims: one seek per queue, operation, version and priority, whatever else waits.
+CREATE INDEX progress_pending
+    ON ratchet.progress (namespace, queue, operation, version, priority, ready_at, record_id)
     WHERE state = 'pending';
 
 CREATE INDEX progress_leased ON ratchet.progress (lease_until) WHERE state = 'running';
+
+-- What runs of an operation, for those that limit it. Another condition for the same rows: with one for both, a plan from
+-- the days when the table was empty could read all that runs by the wrong one of the two.
+CREATE INDEX progress_running ON ratchet.progress (namespace, operation) WHERE lease_worker IS NOT NULL;
 
 CREATE INDEX progress_purgeable ON ratchet.progress (purge_at) WHERE purge_at IS NOT NULL;
 

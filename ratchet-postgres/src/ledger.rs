@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::{
-    Capabilities, Claim, Count, Declaration, Filter, Ledger, LedgerFuture, Order, Page, Served, Unserved,
+    AwaitedEnds, Capabilities, Claim, Count, Declaration, Filter, Ledger, LedgerFuture, Offer, Order, Page,
+    Served, Unserved,
 };
 use ratchet_core::{
     Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Record, RecordId, Submission, Submitted,
-    Timestamp,
 };
 use sqlx::pool::PoolConnection;
 use sqlx::{Connection as _, PgPool, Postgres};
@@ -59,6 +59,7 @@ pub struct PostgresLedger {
     connector: Connector,
     sources: Sources,
     bell: Arc<Bell>,
+    ends: AwaitedEnds,
     runtime: Handle,
     listening: Once,
     background: Mutex<JoinSet<()>>,
@@ -85,7 +86,8 @@ impl PostgresLedger {
         let bell = Bell::new(sources.random.bits());
         let readers = connector.readers();
         let submits = Submits { sources: sources.clone(), bell: Arc::clone(&bell) };
-        let applies = Applies { sources: sources.clone(), bell: Arc::clone(&bell) };
+        let ends = AwaitedEnds::default();
+        let applies = Applies { sources: sources.clone(), bell: Arc::clone(&bell), ends: ends.clone() };
         let submits = Lane::start(submits, &connector);
         let applies = Arc::new(Lane::start(applies, &connector));
         let claims = Claims { sources: sources.clone(), applies: Arc::clone(&applies) };
@@ -100,6 +102,7 @@ impl PostgresLedger {
             connector,
             sources,
             bell,
+            ends,
             runtime: Handle::current(),
             listening: Once::new(),
             background: Mutex::new(background),
@@ -262,17 +265,20 @@ impl Ledger for PostgresLedger {
         })
     }
 
-    fn unserved(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Vec<Unserved>> {
+    fn unserved(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Vec<Unserved>> {
         Box::pin(async move {
-            let (namespace, served, now) = (&namespace, &served, self.sources.now());
-            self.read(|readers| async move { read::unserved(&readers, namespace, served, now).await }).await
+            let (namespace, offers, now) = (&namespace, &offers, self.sources.now());
+            self.read(|readers| async move { read::unserved(&readers, namespace, offers, now).await }).await
         })
     }
 
-    fn next_due(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Option<Timestamp>> {
+    fn next_due(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Option<Duration>> {
         Box::pin(async move {
-            let (namespace, served) = (&namespace, &served);
-            self.read(|readers| async move { read::next_due(&readers, namespace, served).await }).await
+            if offers.iter().any(|offer| offer.at_most.is_some()) {
+                self.ends.expect();
+            }
+            let (namespace, offers, now) = (&namespace, &offers, self.sources.now());
+            self.read(|readers| async move { read::next_due(&readers, namespace, offers, now).await }).await
         })
     }
 

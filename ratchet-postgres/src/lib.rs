@@ -40,6 +40,7 @@ mod maintenance;
 mod options;
 mod overview;
 mod read;
+mod room;
 mod row;
 mod schema;
 mod session;

@@ -5,7 +5,6 @@ use ratchet_core::ledger::{Count, Served};
 use ratchet_core::{Key, Namespace, Record};
 use sqlx::PgPool;
 
-use crate::claim::served_columns;
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
 use crate::row::{now, read, read_stored, record_columns, steps_column};
@@ -75,7 +74,8 @@ pub(crate) async fn to_reconcile(
               AND (p.operation, p.version) IN (SELECT * FROM unnest($2::text[], $3::text[])) \
           ORDER BY p.reconcile_at LIMIT $5"
     );
-    let (operations, versions) = served_columns(served);
+    let (operations, versions): (Vec<&str>, Vec<&str>) =
+        served.iter().map(|one| (one.operation.as_str(), one.version.as_str())).unzip();
     let rows = sqlx::query(TO_RECONCILE)
         .bind(namespace.as_str())
         .bind(operations)

@@ -1,16 +1,19 @@
 //! Reads, on connections of their own: they see the last commit and wait for nobody.
 
+use std::time::Duration;
+
 use ratchet_core::decide::Stored;
-use ratchet_core::ledger::{Cursor, Filter, Page, Served, Unserved};
+use ratchet_core::ledger::{Cursor, Filter, Offer, Page, Served, Unserved};
 use ratchet_core::{
     Attempt, AttemptEnd, AuditEntry, Namespace, OperationName, OutcomeKind, RecordId, State, Timestamp,
 };
 use sqlx::PgPool;
 use sqlx::postgres::PgRow;
 
-use crate::claim::{served_columns, tables_of_shelves};
+use crate::claim::{offer_columns, tables_of_shelves};
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
+use crate::room;
 use crate::row::{now, read, read_stored, record_columns, steps_column};
 
 pub(crate) async fn find(readers: &PgPool, id: &RecordId) -> Result<Option<Stored>, Fault> {
@@ -125,19 +128,20 @@ pub(crate) async fn list(readers: &PgPool, filter: &Filter) -> Result<Page, Faul
 pub(crate) async fn unserved(
     readers: &PgPool,
     namespace: &Namespace,
-    served: &[Served],
+    offers: &[Offer],
     now: Option<i64>,
 ) -> Result<Vec<Unserved>, Fault> {
     const UNSERVED: &str = concat!(
-        "SELECT operation, version, count(*) AS records FROM ratchet.progress \
+        "SELECT queue, operation, version, count(*) AS records FROM ratchet.progress \
          WHERE state = 'pending' AND namespace = $1 AND ready_at <= (SELECT ",
-        now!("$4"),
-        ") AND (operation, version) NOT IN (SELECT * FROM unnest($2::text[], $3::text[])) \
-         GROUP BY operation, version ORDER BY operation, version"
+        now!("$5"),
+        ") AND (queue, operation, version) NOT IN (SELECT * FROM unnest($2::text[], $3::text[], $4::text[])) \
+         GROUP BY queue, operation, version ORDER BY operation, version, queue"
     );
-    let (operations, versions) = served_columns(served);
+    let [queues, operations, versions] = offer_columns(offers);
     let rows = sqlx::query(UNSERVED)
         .bind(namespace.as_str())
+        .bind(queues)
         .bind(operations)
         .bind(versions)
         .bind(now)
@@ -148,37 +152,46 @@ pub(crate) async fn unserved(
         .map(|row| {
             let row = Columns(row);
             let wanted = Served { operation: row.name("operation")?, version: row.name("version")? };
-            Ok(Unserved { wanted, records: row.small("records")? })
+            Ok(Unserved { wanted, queue: row.name("queue")?, records: row.small("records")? })
         })
         .collect()
 }
 
+/// How long until the next record that a claim would take becomes due, or the next lease of an operation in `$5` ends.
 pub(crate) async fn next_due(
     readers: &PgPool,
     namespace: &Namespace,
-    served: &[Served],
-) -> Result<Option<Timestamp>, Fault> {
+    offers: &[Offer],
+    now: Option<i64>,
+) -> Result<Option<Duration>, Fault> {
     const NEXT_DUE: &str = concat!(
         "WITH RECURSIVE ",
         tables_of_shelves!(),
         ", due(at) AS ( \
              SELECT (SELECT min(p.ready_at) FROM ratchet.progress AS p \
-                 WHERE p.state = 'pending' AND p.namespace = $1 AND p.operation = s.operation \
-                     AND p.version = s.version AND p.priority = s.priority) \
+                 WHERE p.state = 'pending' AND p.namespace = $1 AND p.queue = s.queue \
+                     AND p.operation = s.operation AND p.version = s.version AND p.priority = s.priority) \
              FROM shelf AS s WHERE s.priority IS NOT NULL \
              UNION ALL \
              SELECT min(p.lease_until) FROM ratchet.progress AS p \
-             WHERE p.state = 'running' AND p.namespace = $1 \
-                 AND (p.operation, p.version) IN (SELECT operation, version FROM served)) \
-         SELECT min(at) FROM due"
+             WHERE p.state = 'running' AND p.namespace = $1 AND p.operation = ANY($5)) \
+         SELECT min(at), ",
+        now!("$6"),
+        " FROM due"
     );
-    let (operations, versions) = served_columns(served);
-    let at: Option<i64> = sqlx::query_scalar(NEXT_DUE)
+    let open = room::left(readers, namespace, offers).await?.open(offers);
+    let [queues, operations, versions] = offer_columns(&open);
+    let [_, all_operations, _] = offer_columns(offers);
+    let (at, now): (Option<i64>, i64) = sqlx::query_as(NEXT_DUE)
         .bind(namespace.as_str())
+        .bind(queues)
         .bind(operations)
         .bind(versions)
+        .bind(all_operations)
+        .bind(now)
         .fetch_one(readers)
         .await
         .while_trying("look for the next due record")?;
-    Ok(at.map(Timestamp::from_millis))
+    // Here, since a damaged time would make the subtraction fail there.
+    Ok(at.map(|at| Timestamp::from_millis(at).since(Timestamp::from_millis(now))))
 }

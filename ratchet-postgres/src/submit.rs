@@ -146,22 +146,22 @@ async fn insert(connection: &mut PgConnection, records: &[&Record], terms: Terms
     const INSERT: &str = concat!(
         "WITH wanted AS MATERIALIZED (SELECT nextval('ratchet.records_id') AS id, w.* \
             FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bytea[], $8::smallint[], \
-                $9::bigint[], $10::text[], $11::text[], $12::text[]) \
+                $9::bigint[], $10::text[], $11::text[], $12::text[], $15::text[]) \
             AS w(namespace, operation, key, generation, version, fingerprint, priority, not_before, policy, \
-                contract, input)), \
+                contract, input, queue)), \
         moment AS MATERIALIZED (SELECT ",
         now!("$1"),
         " AS now), \
         made AS (INSERT INTO ratchet.records (id, namespace, operation, key, generation, version, fingerprint, \
-                priority, created_at, not_before, policy, contract, input) \
+                priority, created_at, not_before, policy, contract, input, queue) \
             SELECT w.id, w.namespace, w.operation, w.key, w.generation, w.version, w.fingerprint, w.priority, \
-                m.now, greatest(w.not_before, m.now), w.policy, w.contract, w.input \
+                m.now, greatest(w.not_before, m.now), w.policy, w.contract, w.input, w.queue \
             FROM wanted AS w CROSS JOIN moment AS m \
             ORDER BY w.namespace, w.operation, w.key, w.generation \
             ON CONFLICT (namespace, operation, key, generation) DO NOTHING \
-            RETURNING id, namespace, operation, key, generation, version, priority, created_at, not_before), \
-        begun AS (INSERT INTO ratchet.progress (record_id, ready_at, priority, namespace, operation, version) \
-            SELECT id, not_before, priority, namespace, operation, version FROM made) \
+            RETURNING id, namespace, operation, key, generation, version, priority, created_at, not_before, queue), \
+        begun AS (INSERT INTO ratchet.progress (record_id, ready_at, priority, namespace, operation, version, queue) \
+            SELECT id, not_before, priority, namespace, operation, version, queue FROM made) \
         SELECT id, namespace, operation, key, generation, created_at FROM made \
         UNION ALL SELECT NULL, pg_notify($14, $13)::text, NULL, NULL, NULL, NULL \
             FROM (SELECT 1 FROM made LIMIT 1) AS one WHERE $13::text IS NOT NULL"
@@ -187,6 +187,7 @@ async fn insert(connection: &mut PgConnection, records: &[&Record], terms: Terms
         .bind(column(records, |record| record.input.as_str()))
         .bind(terms.tone)
         .bind(CHANNEL)
+        .bind(column(records, |record| record.queue.as_str()))
         .fetch_all(connection)
         .await
         .while_trying("insert records")?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ratchet_core::decide::{Answer, Command, Refusal};
-use ratchet_core::ledger::{Claim, Order};
+use ratchet_core::ledger::{AwaitedEnds, Claim, Order};
 use ratchet_core::{Record, State, Submission, Submitted};
 use sqlx::{Connection as _, PgConnection};
 
@@ -12,7 +12,7 @@ use crate::error::{Fault, While as _};
 use crate::lane::{Lane, Work};
 use crate::options::Sources;
 use crate::submit::{Terms, Told};
-use crate::{apply, claim, submit};
+use crate::{apply, claim, room, submit};
 
 #[derive(Debug)]
 pub(crate) struct Submits {
@@ -51,6 +51,7 @@ impl Work for Submits {
 pub(crate) struct Applies {
     pub(crate) sources: Sources,
     pub(crate) bell: Arc<Bell>,
+    pub(crate) ends: AwaitedEnds,
 }
 
 impl Work for Applies {
@@ -77,6 +78,8 @@ impl Work for Applies {
         };
         if answers.iter().any(made_due) {
             self.bell.ring();
+        } else if self.ends.came_with(answers) {
+            self.bell.wake();
         }
     }
 }
@@ -103,6 +106,7 @@ impl Work for Claims {
         _: bool,
     ) -> Result<Vec<Vec<Record>>, Fault> {
         let mut transaction = connection.begin().await.while_trying(Self::DOING)?;
+        room::hold(&mut transaction, questions).await?;
         let mut leased = Vec::with_capacity(questions.len());
         for question in questions {
             leased.push(claim::claim(&mut transaction, question, &self.sources).await?);

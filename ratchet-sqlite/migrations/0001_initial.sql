@@ -10,6 +10,7 @@ CREATE TABLE ratchet_records (
     generation INTEGER NOT NULL,
     version TEXT NOT NULL,
     fingerprint BLOB NOT NULL,
+    queue TEXT NOT NULL,
     priority INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     state TEXT NOT NULL,
@@ -39,9 +40,12 @@ CREATE TABLE ratchet_records (
 
 CREATE UNIQUE INDEX ratchet_records_identity ON ratchet_records (namespace, operation, key, generation);
 
--- Claims: one seek per operation, version and priority, whatever else waits.
-CREATE INDEX ratchet_records_pending ON ratchet_records (namespace, operation, version, priority, ready_at)
+-- Claims: one seek per queue, operation, version and priority, whatever else waits.
+CREATE INDEX ratchet_records_pending ON ratchet_records (namespace, queue, operation, version, priority, ready_at)
     WHERE state = 'pending';
+
+-- What runs of an operation, for those that limit it.
+CREATE INDEX ratchet_records_running ON ratchet_records (namespace, operation) WHERE state = 'running';
 
 CREATE INDEX ratchet_records_leased ON ratchet_records (lease_until) WHERE state = 'running';
 

@@ -1,44 +1,47 @@
-//! Claims: due records of the operations and versions that a worker serves.
+//! Claims: due records of the operations, versions and queues that a worker serves.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use ratchet_core::decide::{Answer, Command};
 use ratchet_core::ledger::desk::Desk;
-use ratchet_core::ledger::{Claim, Served};
+use ratchet_core::ledger::{Claim, Offer, Room};
 use ratchet_core::{Record, Timestamp};
 use serde::Serialize;
 use sqlx::SqliteConnection;
 
 use crate::columns::Columns;
-use crate::desk;
 use crate::error::{Fault, While as _};
 use crate::options::Sources;
 use crate::row::rows_as_json;
+use crate::{desk, room};
 
-/// One operation, version and priority: a contiguous part of the index of pending records.
+/// One queue, operation, version and priority: a contiguous part of the index of pending records.
 struct Shelf {
-    served: (String, String),
+    queue: String,
+    operation: String,
+    version: String,
     /// As it is in the index: one that is out of its range is damage to its record alone.
     priority: i64,
 }
 
-/// The priorities of pending records in namespace `?1` for each operation and version in `?2`, by one seek each.
+/// The priorities of pending records in namespace `?1` for each queue, operation and version in `?2`, by one seek each.
 macro_rules! tables_of_shelves {
     () => {
-        "served(operation, version) AS ( \
-             SELECT value ->> 'operation', value ->> 'version' FROM json_each(?2)), \
-         shelf(operation, version, priority) AS ( \
-             SELECT operation, version, ( \
+        "offer(queue, operation, version) AS ( \
+             SELECT value ->> 'queue', value ->> 'operation', value ->> 'version' FROM json_each(?2)), \
+         shelf(queue, operation, version, priority) AS ( \
+             SELECT queue, operation, version, ( \
                  SELECT max(r.priority) FROM ratchet_records AS r INDEXED BY ratchet_records_pending \
-                 WHERE r.state = 'pending' AND r.namespace = ?1 AND r.operation = served.operation \
-                     AND r.version = served.version) \
-             FROM served \
+                 WHERE r.state = 'pending' AND r.namespace = ?1 AND r.queue = offer.queue \
+                     AND r.operation = offer.operation AND r.version = offer.version) \
+             FROM offer \
              UNION ALL \
-             SELECT operation, version, ( \
+             SELECT queue, operation, version, ( \
                  SELECT max(r.priority) FROM ratchet_records AS r INDEXED BY ratchet_records_pending \
-                 WHERE r.state = 'pending' AND r.namespace = ?1 AND r.operation = shelf.operation \
-                     AND r.version = shelf.version AND r.priority < shelf.priority) \
+                 WHERE r.state = 'pending' AND r.namespace = ?1 AND r.queue = shelf.queue \
+                     AND r.operation = shelf.operation AND r.version = shelf.version \
+                     AND r.priority < shelf.priority) \
              FROM shelf WHERE priority IS NOT NULL)"
     };
 }
@@ -48,29 +51,33 @@ pub(crate) use tables_of_shelves;
 pub(crate) const SHELVES: &str = concat!(
     "WITH RECURSIVE ",
     tables_of_shelves!(),
-    " SELECT operation, version, priority FROM shelf WHERE priority IS NOT NULL"
+    " SELECT queue, operation, version, priority FROM shelf WHERE priority IS NOT NULL"
 );
 
 /// What is due on one shelf.
 pub(crate) const DUE: &str = "SELECT r.ready_at, r.id FROM ratchet_records AS r INDEXED BY ratchet_records_pending \
-    WHERE r.state = 'pending' AND r.namespace = ?1 AND r.operation = ?2 AND r.version = ?3 \
-        AND r.priority = ?4 AND r.ready_at <= ?5 \
-    ORDER BY r.ready_at, r.id LIMIT ?6";
+    WHERE r.state = 'pending' AND r.namespace = ?1 AND r.queue = ?2 AND r.operation = ?3 AND r.version = ?4 \
+        AND r.priority = ?5 AND r.ready_at <= ?6 \
+    ORDER BY r.ready_at, r.id LIMIT ?7";
 
-/// An operation and version as the JSON parameter of a statement.
-#[derive(Serialize)]
-struct ServedRow<'a> {
+/// An offer as the JSON parameter of a statement.
+#[derive(Serialize, PartialEq, Eq, PartialOrd, Ord)]
+struct OfferRow<'a> {
+    queue: &'a str,
     operation: &'a str,
     version: &'a str,
 }
 
-pub(crate) fn served_as_json(served: &[Served]) -> Result<String, Fault> {
-    let distinct: BTreeSet<&Served> = served.iter().collect();
-    let rows: Vec<ServedRow<'_>> = distinct
+pub(crate) fn offers_as_json(offers: &[Offer]) -> Result<String, Fault> {
+    let distinct: BTreeSet<OfferRow<'_>> = offers
         .iter()
-        .map(|one| ServedRow { operation: one.operation.as_str(), version: one.version.as_str() })
+        .map(|Offer { queue, served, .. }| OfferRow {
+            queue: queue.as_str(),
+            operation: served.operation.as_str(),
+            version: served.version.as_str(),
+        })
         .collect();
-    rows_as_json(&rows)
+    rows_as_json(&distinct.iter().collect::<Vec<_>>())
 }
 
 /// How often one claim looks on behind records that it had to park; bounds one transaction.
@@ -78,28 +85,32 @@ const MOST_LOOKS: usize = 16;
 
 /// Leases due records; one whose repetition became unsafe while it waited is parked and not handed out.
 ///
-/// Parked records stand in nobody's way: while there were some and there is room, it looks on behind them.
+/// Neither parked records nor those of an operation whose limit is reached stand in anybody's way: while there were some
+/// and there is room, it looks on behind them. Nobody else writes meanwhile, so what was counted stays true.
 pub(crate) async fn claim(
     connection: &mut SqliteConnection,
     claim: &Claim,
     sources: &Sources,
 ) -> Result<Vec<Record>, Fault> {
+    let mut room = room::left(&mut *connection, &claim.namespace, &claim.offers).await?;
     let mut leased = Vec::new();
     for _ in 0..MOST_LOOKS {
-        let room = Claim { limit: claim.limit - leased.len(), ..claim.clone() };
-        let (more, parked) = claim_once(connection, &room, sources).await?;
+        let offers = room.open(&claim.offers);
+        let rest = Claim { limit: claim.limit - leased.len(), offers, ..claim.clone() };
+        let (more, passed_by) = claim_once(connection, &rest, &mut room, sources).await?;
         leased.extend(more);
-        if parked == 0 || leased.len() >= claim.limit {
+        if passed_by == 0 || leased.len() >= claim.limit {
             break;
         }
     }
     Ok(leased)
 }
 
-/// The leased records, and how many were parked.
+/// The leased records, and how many were passed by: parked, or of an operation without room.
 async fn claim_once(
     connection: &mut SqliteConnection,
     claim: &Claim,
+    room: &mut Room,
     sources: &Sources,
 ) -> Result<(Vec<Record>, usize), Fault> {
     let mut desk = load_due(connection, claim, sources).await?;
@@ -108,11 +119,18 @@ async fn claim_once(
         duration: claim.lease,
         start_if_safe: claim.start_if_safe,
     };
-    let (mut leased, mut parked) = (Vec::new(), 0);
+    let (mut leased, mut passed_by) = (Vec::new(), 0);
     for place in 0..desk.sheets.len().min(claim.limit) {
+        if !room.has(&desk.sheets[place].record.id.operation) {
+            passed_by += 1;
+            continue;
+        }
         match desk.decide(place, &command, sources.moment()) {
-            Ok(Answer::Leased) => leased.push(place),
-            Ok(Answer::Parked(_)) => parked += 1,
+            Ok(Answer::Leased) => {
+                room.take(&desk.sheets[place].record.id.operation, 1);
+                leased.push(place);
+            }
+            Ok(Answer::Parked(_)) => passed_by += 1,
             _ => {}
         }
     }
@@ -121,7 +139,7 @@ async fn claim_once(
         let sheet = &desk.sheets[*place];
         (Reverse(sheet.record.priority), sheet.record.ready_at, sheet.row)
     });
-    Ok((leased.into_iter().map(|place| desk.sheets[place].record.clone()).collect(), parked))
+    Ok((leased.into_iter().map(|place| desk.sheets[place].record.clone()).collect(), passed_by))
 }
 
 /// Loads what is due, and looks further where damaged rows stand in front of others.
@@ -176,7 +194,7 @@ async fn due(
 async fn shelves(connection: &mut SqliteConnection, claim: &Claim) -> Result<Vec<Shelf>, Fault> {
     let rows = sqlx::query(SHELVES)
         .bind(claim.namespace.as_str())
-        .bind(served_as_json(&claim.served)?)
+        .bind(offers_as_json(&claim.offers)?)
         .fetch_all(connection)
         .await
         .while_trying("look for due records")?;
@@ -184,7 +202,9 @@ async fn shelves(connection: &mut SqliteConnection, claim: &Claim) -> Result<Vec
         .map(|row| {
             let row = Columns(row);
             Ok(Shelf {
-                served: (row.text("operation")?.to_owned(), row.text("version")?.to_owned()),
+                queue: row.text("queue")?.to_owned(),
+                operation: row.text("operation")?.to_owned(),
+                version: row.text("version")?.to_owned(),
                 priority: row.number("priority")?,
             })
         })
@@ -200,8 +220,9 @@ async fn due_on(
 ) -> Result<Vec<(i64, i64)>, Fault> {
     sqlx::query_as(DUE)
         .bind(claim.namespace.as_str())
-        .bind(&shelf.served.0)
-        .bind(&shelf.served.1)
+        .bind(&shelf.queue)
+        .bind(&shelf.operation)
+        .bind(&shelf.version)
         .bind(shelf.priority)
         .bind(now.as_millis())
         .bind(i64::try_from(wanted).unwrap_or(i64::MAX))

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::{
-    Capabilities, Claim, Count, Declaration, Filter, Ledger, LedgerFuture, Order, Page, Served, Unserved,
+    AwaitedEnds, Capabilities, Claim, Count, Declaration, Filter, Ledger, LedgerFuture, Offer, Order, Page,
+    Served, Unserved,
 };
 use ratchet_core::{
     Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Record, RecordId, Submission, Submitted,
-    Timestamp,
 };
 use sqlx::SqlitePool;
 use tokio::sync::{mpsc, watch};
@@ -62,6 +62,7 @@ pub struct SqliteLedger {
     busy_timeout: Duration,
     sources: Sources,
     wakeups: Arc<watch::Sender<u64>>,
+    ends: AwaitedEnds,
     commits: Arc<AtomicU64>,
 }
 
@@ -84,7 +85,7 @@ impl SqliteLedger {
     pub(crate) fn start(opened: Opened) -> Arc<Self> {
         let (sender, receiver) = mpsc::channel(WAITING_CALLS);
         let wakeups = Arc::new(watch::Sender::new(0));
-        let commits = Arc::new(AtomicU64::new(0));
+        let (ends, commits) = (AwaitedEnds::default(), Arc::new(AtomicU64::new(0)));
         let writer = Writer {
             connection: Some(opened.writer),
             reopen: opened.reopen,
@@ -92,6 +93,7 @@ impl SqliteLedger {
             busy_timeout: opened.busy_timeout,
             sources: opened.sources.clone(),
             wakeups: Arc::clone(&wakeups),
+            ends: ends.clone(),
             commits: Arc::clone(&commits),
         };
         tokio::spawn(writer.run(receiver));
@@ -101,6 +103,7 @@ impl SqliteLedger {
             busy_timeout: opened.busy_timeout,
             sources: opened.sources,
             wakeups,
+            ends,
             commits,
         })
     }
@@ -206,15 +209,21 @@ impl Ledger for SqliteLedger {
         })
     }
 
-    fn unserved(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Vec<Unserved>> {
+    fn unserved(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Vec<Unserved>> {
         Box::pin(async move {
             let now = self.sources.now();
-            self.told(read::unserved(&self.readers, &namespace, &served, now).await)
+            self.told(read::unserved(&self.readers, &namespace, &offers, now).await)
         })
     }
 
-    fn next_due(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Option<Timestamp>> {
-        Box::pin(async move { self.told(read::next_due(&self.readers, &namespace, &served).await) })
+    fn next_due(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Option<Duration>> {
+        Box::pin(async move {
+            if offers.iter().any(|offer| offer.at_most.is_some()) {
+                self.ends.expect();
+            }
+            let at = self.told(read::next_due(&self.readers, &namespace, &offers).await)?;
+            Ok(at.map(|at| at.since(self.sources.now())))
+        })
     }
 
     fn wakeups(&self) -> watch::Receiver<u64> {

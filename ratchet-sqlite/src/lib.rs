@@ -26,6 +26,7 @@ mod options;
 mod overview;
 mod place;
 mod read;
+mod room;
 #[cfg(test)]
 mod round_trip;
 mod row;

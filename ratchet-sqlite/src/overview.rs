@@ -2,10 +2,9 @@
 
 use ratchet_core::decide::Stored;
 use ratchet_core::ledger::{Count, Served};
-use ratchet_core::{Key, Namespace, Record, Timestamp};
+use ratchet_core::{Key, Namespace, Record, Timestamp, serde_json};
 use sqlx::SqlitePool;
 
-use crate::claim::served_as_json;
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
 use crate::row::{read, read_stored, record_columns, tombstone_columns};
@@ -67,12 +66,14 @@ pub(crate) async fn to_reconcile(
         record_columns!(),
         " FROM ratchet_records AS r INDEXED BY ratchet_records_to_reconcile \
           WHERE r.reconcile_at IS NOT NULL AND r.reconcile_at <= ?3 AND r.state = 'uncertain' AND r.namespace = ?1 \
-              AND (r.operation, r.version) IN (SELECT value ->> 'operation', value ->> 'version' FROM json_each(?2)) \
+              AND (r.operation, r.version) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?2)) \
           ORDER BY r.reconcile_at LIMIT ?4"
     );
+    let pair = |one: &Served| serde_json::json!([one.operation.as_str(), one.version.as_str()]);
+    let wanted: serde_json::Value = served.iter().map(pair).collect();
     let rows = sqlx::query(TO_RECONCILE)
         .bind(namespace.as_str())
-        .bind(served_as_json(served)?)
+        .bind(wanted.to_string())
         .bind(now.as_millis())
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
         .fetch_all(readers)

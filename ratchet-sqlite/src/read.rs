@@ -1,17 +1,20 @@
 //! Reads, on connections of their own: they see the last commit and never wait for the writer.
 
+use std::collections::BTreeSet;
+
 use ratchet_core::decide::Stored;
-use ratchet_core::ledger::{Cursor, Filter, Page, Served, Unserved};
+use ratchet_core::ledger::{Cursor, Filter, Offer, Page, Served, Unserved};
 use ratchet_core::{
     Attempt, AttemptEnd, AuditEntry, Namespace, OperationName, OutcomeKind, RecordId, State, Timestamp,
 };
 use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteRow;
 
-use crate::claim::{served_as_json, tables_of_shelves};
+use crate::claim::{offers_as_json, tables_of_shelves};
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
-use crate::row::{read, read_stored, record_columns, tombstone_columns};
+use crate::room;
+use crate::row::{read, read_stored, record_columns, rows_as_json, tombstone_columns};
 
 pub(crate) async fn find(readers: &SqlitePool, id: &RecordId) -> Result<Option<Stored>, Fault> {
     const STORED: &str = concat!(
@@ -128,17 +131,17 @@ pub(crate) async fn list(readers: &SqlitePool, filter: &Filter) -> Result<Page, 
 pub(crate) async fn unserved(
     readers: &SqlitePool,
     namespace: &Namespace,
-    served: &[Served],
+    offers: &[Offer],
     now: Timestamp,
 ) -> Result<Vec<Unserved>, Fault> {
-    const UNSERVED: &str = "SELECT operation, version, count(*) AS records \
+    const UNSERVED: &str = "SELECT queue, operation, version, count(*) AS records \
         FROM ratchet_records INDEXED BY ratchet_records_pending \
-        WHERE state = 'pending' AND namespace = ?1 AND ready_at <= ?3 AND (operation, version) NOT IN ( \
-            SELECT value ->> 'operation', value ->> 'version' FROM json_each(?2)) \
-        GROUP BY operation, version ORDER BY operation, version";
+        WHERE state = 'pending' AND namespace = ?1 AND ready_at <= ?3 AND (queue, operation, version) NOT IN ( \
+            SELECT value ->> 'queue', value ->> 'operation', value ->> 'version' FROM json_each(?2)) \
+        GROUP BY queue, operation, version ORDER BY operation, version, queue";
     let rows = sqlx::query(UNSERVED)
         .bind(namespace.as_str())
-        .bind(served_as_json(served)?)
+        .bind(offers_as_json(offers)?)
         .bind(now.as_millis())
         .fetch_all(readers)
         .await
@@ -147,33 +150,37 @@ pub(crate) async fn unserved(
         .map(|row| {
             let row = Columns(row);
             let wanted = Served { operation: row.name("operation")?, version: row.name("version")? };
-            Ok(Unserved { wanted, records: row.small("records")? })
+            Ok(Unserved { wanted, queue: row.name("queue")?, records: row.small("records")? })
         })
         .collect()
 }
 
+/// When the next record that a claim would take becomes due, or the next lease of an operation in `?3` ends.
 pub(crate) async fn next_due(
     readers: &SqlitePool,
     namespace: &Namespace,
-    served: &[Served],
+    offers: &[Offer],
 ) -> Result<Option<Timestamp>, Fault> {
     const NEXT_DUE: &str = concat!(
         "WITH RECURSIVE ",
         tables_of_shelves!(),
         ", due(at) AS ( \
              SELECT (SELECT min(r.ready_at) FROM ratchet_records AS r INDEXED BY ratchet_records_pending \
-                 WHERE r.state = 'pending' AND r.namespace = ?1 AND r.operation = shelf.operation \
-                     AND r.version = shelf.version AND r.priority = shelf.priority) \
+                 WHERE r.state = 'pending' AND r.namespace = ?1 AND r.queue = shelf.queue \
+                     AND r.operation = shelf.operation AND r.version = shelf.version \
+                     AND r.priority = shelf.priority) \
              FROM shelf WHERE priority IS NOT NULL \
              UNION ALL \
              SELECT min(lease_until) FROM ratchet_records INDEXED BY ratchet_records_leased \
-             WHERE state = 'running' AND namespace = ?1 \
-                 AND (operation, version) IN (SELECT operation, version FROM served)) \
+             WHERE state = 'running' AND namespace = ?1 AND operation IN (SELECT value FROM json_each(?3))) \
          SELECT min(at) FROM due"
     );
+    let open = room::left(readers, namespace, offers).await?.open(offers);
+    let operations: BTreeSet<&OperationName> = offers.iter().map(|offer| &offer.served.operation).collect();
     let at: Option<i64> = sqlx::query_scalar(NEXT_DUE)
         .bind(namespace.as_str())
-        .bind(served_as_json(served)?)
+        .bind(offers_as_json(&open)?)
+        .bind(rows_as_json(&operations.iter().collect::<Vec<_>>())?)
         .fetch_one(readers)
         .await
         .while_trying("look for the next due record")?;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use ratchet_core::ledger::desk::{AttemptNotes, Sheet};
 use ratchet_core::{
     Attempt, AttemptEnd, AuditEntry, Cause, CauseKind, Contract, Effect, Fingerprint, Generation, Key, Lease,
-    Namespace, OnUnknown, OperationName, OutcomeKind, Payload, Pin, Policy, Priority, Record, RecordId,
-    RetryPolicy, State, Step, StepName, StepState, Timestamp, Token, Uncertainty, Version, WorkerId,
-    serde_json::json,
+    Namespace, OnUnknown, OperationName, OutcomeKind, Payload, Pin, Policy, Priority, Queue, Record,
+    RecordId, RetryPolicy, State, Step, StepName, StepState, Timestamp, Token, Uncertainty, Version,
+    WorkerId, serde_json::json,
 };
 use sqlx::{Connection as _, SqliteConnection};
 
@@ -33,6 +33,7 @@ fn bare() -> Record {
         fingerprint: Fingerprint::of(b"input"),
         input: awkward("input"),
         policy: Policy::DEFAULT,
+        queue: Queue::from_static("bulk.mail-2"),
         priority: Priority(i16::MIN),
         created_at: Timestamp::from_millis(-5),
         state: State::Pending,
@@ -244,7 +245,9 @@ async fn claims_seek_in_the_index_of_pending_records() {
         assert!(!on_records.is_empty());
         for step in on_records {
             let seeks = step.contains("SEARCH r USING")
-                && step.contains("ratchet_records_pending (namespace=? AND operation=? AND version=?");
+                && step.contains(
+                    "ratchet_records_pending (namespace=? AND queue=? AND operation=? AND version=?",
+                );
             assert!(seeks, "{step}");
         }
     }

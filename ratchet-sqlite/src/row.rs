@@ -3,9 +3,9 @@
 
 use ratchet_core::decide::Stored;
 use ratchet_core::{
-    Cause, Contract, Effect, Generation, Namespace, OperationName, Payload, Pin, Policy, Priority, Record,
-    RecordId, State, Step, StepName, StepState, Timestamp, Token, Tombstone, Uncertainty, Version, WorkerId,
-    serde_json,
+    Cause, Contract, Effect, Generation, Namespace, OperationName, Payload, Pin, Policy, Priority, Queue,
+    Record, RecordId, State, Step, StepName, StepState, Timestamp, Token, Tombstone, Uncertainty, Version,
+    WorkerId, serde_json,
 };
 use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
@@ -20,8 +20,8 @@ pub(crate) const ROWS_PER_STATEMENT: usize = 500;
 /// SQLite's own complaint would stop the whole statement, and with it every other record.
 macro_rules! record_columns {
     () => {
-        "r.id, r.namespace, r.operation, r.key, r.generation, r.version, r.fingerprint, r.priority, r.created_at, \
-         r.state, r.ready_at, r.token, r.lease_worker, r.lease_until, r.lease_started_at, r.attempts, r.spent, \
+        "r.id, r.namespace, r.operation, r.key, r.generation, r.version, r.fingerprint, r.queue, r.priority, \
+         r.created_at, r.state, r.ready_at, r.token, r.lease_worker, r.lease_until, r.lease_started_at, r.attempts, r.spent, \
          r.may_be_applied, r.first_started_at, r.pin, r.cancel_requested, r.risk_accepted, r.cause, \
          r.uncertainty, r.reconcile_at, r.settled_at, r.result, r.policy, r.contract, r.input, \
          (SELECT json_group_array(json_object('name', s.name, 'state', s.state, \
@@ -39,7 +39,7 @@ pub(crate) use record_columns;
 /// record as `settled_at`.
 macro_rules! tombstone_columns {
     () => {
-        "NULL, t.namespace, t.operation, t.key, t.generation, t.version, t.fingerprint, NULL, NULL, \
+        "NULL, t.namespace, t.operation, t.key, t.generation, t.version, t.fingerprint, NULL, NULL, NULL, \
          t.state, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
          NULL, NULL, t.ended_at, NULL, NULL, NULL, NULL, NULL"
     };
@@ -73,6 +73,7 @@ pub(crate) struct NewRow<'a> {
     id: IdentityRow<'a>,
     version: &'a Version,
     fingerprint: String,
+    queue: &'a Queue,
     priority: Priority,
     created_at: Timestamp,
     policy: &'a Policy,
@@ -88,6 +89,7 @@ impl<'a> From<&'a Record> for NewRow<'a> {
             id: (&record.id).into(),
             version: &record.version,
             fingerprint: record.fingerprint.to_string(),
+            queue: &record.queue,
             priority: record.priority,
             created_at: record.created_at,
             policy: &record.policy,
@@ -223,6 +225,7 @@ pub(crate) fn read(row: &SqliteRow) -> Result<(i64, Record), Fault> {
         fingerprint: row.fingerprint("fingerprint")?,
         input: Payload::from_stored(row.text("input")?),
         policy: row.json("policy")?,
+        queue: row.name("queue")?,
         priority: Priority(row.small("priority")?),
         created_at: row.time("created_at")?,
         state: row.state("state")?,

@@ -51,7 +51,8 @@ use crate::schema;
 /// #     version: Version::from_static("1"),
 /// #     input: Payload::encode("inv_2048", Payload::LARGEST_INPUT)?,
 /// #     compared: None,
-/// #     policy: Policy::DEFAULT, contract: Contract::NONE, not_before: None, priority: Priority(0), renewal: None,
+/// #     policy: Policy::DEFAULT, contract: Contract::NONE, not_before: None, queue: Queue::DEFAULT,
+/// #     priority: Priority(0), renewal: None,
 /// # };
 /// let pool = sqlx::SqlitePool::connect_with(options).await?;
 /// ratchet_sqlite::migrate(&mut *pool.acquire().await?).await?;
@@ -218,12 +219,12 @@ async fn insert(
 macro_rules! insert_records {
     () => {
         "WITH new AS MATERIALIZED (SELECT value AS n FROM json_each(?1)) \
-        INSERT INTO ratchet_records (namespace, operation, key, generation, version, fingerprint, priority, \
-            created_at, policy, contract, input, state, ready_at, token, attempts, spent, may_be_applied, \
+        INSERT INTO ratchet_records (namespace, operation, key, generation, version, fingerprint, queue, \
+            priority, created_at, policy, contract, input, state, ready_at, token, attempts, spent, may_be_applied, \
             cancel_requested, risk_accepted, lease_worker, lease_until, lease_started_at, first_started_at, pin, \
             result, cause, uncertainty, reconcile_at, settled_at, purge_at) \
         SELECT n ->> 'namespace', n ->> 'operation', n ->> 'key', n ->> 'generation', n ->> 'version', \
-            unhex(n ->> 'fingerprint'), n ->> 'priority', n ->> 'created_at', n ->> 'policy', n ->> 'contract', \
+            unhex(n ->> 'fingerprint'), n ->> 'queue', n ->> 'priority', n ->> 'created_at', n ->> 'policy', n ->> 'contract', \
             n ->> 'input', n ->> 'state', n ->> 'ready_at', n ->> 'token', n ->> 'attempts', n ->> 'spent', \
             n ->> 'may_be_applied', n ->> 'cancel_requested', n ->> 'risk_accepted', n ->> 'lease_worker', \
             n ->> 'lease_until', n ->> 'lease_started_at', n ->> 'first_started_at', n ->> 'pin', n ->> 'result', \

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Command, Refusal};
-use ratchet_core::ledger::{Claim, Declaration, Order};
+use ratchet_core::ledger::{AwaitedEnds, Claim, Declaration, Order};
 use ratchet_core::{LedgerError, Record, State, Submission, Submitted};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
@@ -52,6 +52,7 @@ pub(crate) struct Writer {
     pub(crate) busy_timeout: Duration,
     pub(crate) sources: Sources,
     pub(crate) wakeups: Arc<watch::Sender<u64>>,
+    pub(crate) ends: AwaitedEnds,
     pub(crate) commits: Arc<AtomicU64>,
 }
 
@@ -70,7 +71,7 @@ impl Writer {
         while let Some(batch) = waiting.pop() {
             match self.commit(&batch).await {
                 Ok(answers) => {
-                    if answers.may_have_made_something_due() {
+                    if answers.may_have_made_something_due(&self.ends) {
                         self.wakeups.send_modify(|count| *count += 1);
                     }
                     let nobody_took = batch.answer(answers);
@@ -171,7 +172,7 @@ fn dealt<T>(answers: Vec<T>, counts: impl Iterator<Item = usize>) -> Vec<Vec<T>>
 }
 
 impl Answers {
-    fn may_have_made_something_due(&self) -> bool {
+    fn may_have_made_something_due(&self, ends: &AwaitedEnds) -> bool {
         let made_due = |answer: &Result<Answer, Refusal>| {
             matches!(
                 answer,
@@ -182,6 +183,7 @@ impl Answers {
         self.submit.iter().flatten().any(new)
             || self.apply.iter().flatten().any(made_due)
             || self.expire.iter().any(|decided| *decided > 0)
+            || self.apply.iter().any(|answers| ends.came_with(answers))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Both forms of an operation: keys, requests, records, execution.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -41,6 +42,7 @@ struct Receipt {
 struct Collected(Arc<AtomicU64>);
 
 const PAYMENTS: Contract = Contract::header("Idempotency-Key");
+const AT_ONCE: u32 = 2 + 2;
 
 #[ratchet::operation(
     name = "collect_invoice",
@@ -51,6 +53,8 @@ const PAYMENTS: Contract = Contract::header("Idempotency-Key");
     retry = aggressive,
     timeout = "30s",
     retention = Duration::from_hours(24),
+    queue = "invoices",
+    concurrency = AT_ONCE,
     priority = -5,
     new_identity = "the kind of the customer became part of it",
 )]
@@ -137,8 +141,25 @@ fn the_settings_of_the_attribute_reach_the_request() {
     assert_eq!(submission.policy.timeout, Duration::from_secs(30));
     assert_eq!(submission.policy.retention, Duration::from_hours(24));
     assert_eq!(submission.priority.0, -5);
+    assert_eq!(submission.queue.as_str(), "invoices");
+    let other = collect_invoice::request(input()).queue("bulk");
+    assert_eq!(other.into_submission(&ratchet::Namespace::DEFAULT).unwrap().queue.as_str(), "bulk");
     assert_eq!(submission.contract, PAYMENTS);
     assert_eq!(submission.id.key.as_str(), "invoice:whole_sale/7/inv%201:collect:v1");
+}
+
+#[test]
+fn a_worker_offers_what_the_attribute_says() {
+    let registry = ratchet::registry![collect_invoice, transfer];
+    let offers: Vec<_> = registry
+        .offers()
+        .map(|offer| (offer.served.operation.to_string(), offer.queue.to_string(), offer.at_most))
+        .collect();
+    let expected = [
+        ("collect_invoice".to_owned(), "invoices".to_owned(), NonZeroU32::new(4)),
+        ("transfer".to_owned(), "default".to_owned(), None),
+    ];
+    assert_eq!(offers, expected);
 }
 
 #[test]

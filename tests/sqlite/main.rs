@@ -3,6 +3,8 @@
 #![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
 mod effects;
+#[path = "../limits/mod.rs"]
+mod limits;
 
 use std::time::Duration;
 
@@ -140,4 +142,11 @@ async fn an_address_that_nobody_serves_is_refused_without_its_credentials() {
         assert!(matches!(error, LedgerError::Address { .. }), "{error}");
         assert!(!error.to_string().contains("secret"), "{error}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_holds_over_two_programs_on_one_file() {
+    let shop = shop().await;
+    let other = Ratchet::open(&shop.url).await.unwrap();
+    limits::hold_over_two_programs(shop.ratchet.clone(), other).await;
 }

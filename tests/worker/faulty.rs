@@ -1,13 +1,16 @@
 //! A ledger that does what a test says instead of what it should.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ratchet::ledger::{
-    Capabilities, Claim, Count, Declaration, Filter, Ledger, LedgerFuture, Order, Page, Served, Unserved,
+    Capabilities, Claim, Count, Declaration, Filter, Ledger, LedgerFuture, Offer, Order, Page, Served,
+    Unserved,
 };
 use ratchet::{
     Answer, Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Ratchet, Record, RecordId,
-    Refusal, Stored, Timestamp,
+    Refusal, Stored,
 };
 use ratchet_core::{MemoryLedger, Submission, Submitted};
 use tokio::sync::watch;
@@ -37,12 +40,22 @@ pub(crate) enum Call {
 pub(crate) struct FaultyLedger {
     inner: Arc<MemoryLedger>,
     fault: Mutex<Option<(Call, Fault)>>,
+    claims: AtomicUsize,
 }
 
 impl FaultyLedger {
     pub(crate) fn ratchet() -> (Ratchet, Arc<Self>) {
-        let ledger = Arc::new(Self { inner: MemoryLedger::new(), fault: Mutex::default() });
+        let ledger = Arc::new(Self {
+            inner: MemoryLedger::new(),
+            fault: Mutex::default(),
+            claims: AtomicUsize::new(0),
+        });
         (Ratchet::with_ledger(ledger.clone()), ledger)
+    }
+
+    /// How often a worker tried to claim.
+    pub(crate) fn claims(&self) -> usize {
+        self.claims.load(Ordering::SeqCst)
     }
 
     pub(crate) fn set(&self, fault: Option<(Call, Fault)>) {
@@ -92,6 +105,7 @@ impl Ledger for FaultyLedger {
     }
 
     fn claim(&self, claim: Claim) -> LedgerFuture<'_, Vec<Record>> {
+        self.claims.fetch_add(1, Ordering::SeqCst);
         Box::pin(self.with_fault(Some(Call::Claim), self.inner.claim(claim)))
     }
 
@@ -148,12 +162,12 @@ impl Ledger for FaultyLedger {
         self.inner.hidden(of)
     }
 
-    fn unserved(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Vec<Unserved>> {
-        self.inner.unserved(namespace, served)
+    fn unserved(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Vec<Unserved>> {
+        self.inner.unserved(namespace, offers)
     }
 
-    fn next_due(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Option<Timestamp>> {
-        self.inner.next_due(namespace, served)
+    fn next_due(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Option<Duration>> {
+        self.inner.next_due(namespace, offers)
     }
 
     fn wakeups(&self) -> watch::Receiver<u64> {

@@ -8,6 +8,7 @@ mod faulty;
 mod nested_marks;
 mod outcomes;
 mod privacy;
+mod queues;
 mod reconcile;
 mod serving;
 mod steps;

@@ -54,6 +54,7 @@ fn submitted(spec: &Spec, id: RecordId) -> Record {
         policy: spec.policy.clone(),
         contract: spec.contract.clone(),
         not_before: None,
+        queue: spec.queue.clone(),
         priority: Priority::default(),
         renewal: None,
     };

@@ -97,6 +97,7 @@ fn insert(id: RecordId, submission: &Submission, before: State, now: Timestamp) 
         fingerprint: submission.fingerprint(),
         input: submission.input.clone(),
         policy: submission.policy.clone(),
+        queue: submission.queue.clone(),
         priority: submission.priority,
         created_at: now,
         state: State::Pending,

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use ratchet_key::Key;
 use tokio::sync::watch;
 
 use super::{
-    Capabilities, Claim, Count, Cursor, Declaration, Filter, Ledger, LedgerFuture, Order, Page, Served,
-    Unserved,
+    Capabilities, Claim, Count, Cursor, Declaration, Filter, Ledger, LedgerFuture, Offer, Order, Page, Room,
+    Served, Unserved,
 };
 use crate::decide::{
     Answer, AttemptNote, Command, Decision, LONGEST_LEASE, Moment, Refusal, Stored, SubmitDecision, decide,
     decide_submission,
 };
 use crate::model::{
-    Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Record, RecordId, State, Submission,
+    Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Queue, Record, RecordId, State, Submission,
     Submitted, Tombstone,
 };
 use crate::random::{SharedRandom, SystemRandom};
@@ -120,6 +121,16 @@ impl Rows {
         })
     }
 
+    /// What the limits of these offers leave.
+    fn room(&self, namespace: &Namespace, offers: &[Offer]) -> Room {
+        let mut room = Room::of(offers);
+        if !room.is_endless() {
+            let runs = |record: &&Record| record.state == State::Running && record.id.namespace == *namespace;
+            self.records().filter(runs).for_each(|record| room.take(&record.id.operation, 1));
+        }
+        room
+    }
+
     fn ids_where(&self, limit: usize, accepts: impl Fn(&Record) -> bool) -> Vec<RecordId> {
         self.records().filter(|record| accepts(record)).take(limit).map(|record| record.id.clone()).collect()
     }
@@ -151,9 +162,8 @@ impl Row {
     }
 }
 
-fn is_served(record: &Record, namespace: &Namespace, served: &[Served]) -> bool {
-    let wanted = |one: &Served| one.operation == record.id.operation && one.version == record.version;
-    record.id.namespace == *namespace && served.iter().any(wanted)
+fn is_served(record: &Record, namespace: &Namespace, offers: &[Offer]) -> bool {
+    record.id.namespace == *namespace && offers.iter().any(|offer| offer.covers(record))
 }
 
 fn is_expired(record: &Record, now: Timestamp) -> bool {
@@ -185,7 +195,7 @@ impl Ledger for MemoryLedger {
             let mut due: Vec<&Record> = rows
                 .records()
                 .filter(|record| record.state == State::Pending && record.ready_at <= now)
-                .filter(|record| is_served(record, &claim.namespace, &claim.served))
+                .filter(|record| is_served(record, &claim.namespace, &claim.offers))
                 .collect();
             due.sort_by_key(|record| (std::cmp::Reverse(record.priority), record.ready_at));
             let due: Vec<RecordId> = due.into_iter().map(|record| record.id.clone()).collect();
@@ -194,15 +204,20 @@ impl Ledger for MemoryLedger {
                 duration: claim.lease,
                 start_if_safe: claim.start_if_safe,
             };
+            let mut room = rows.room(&claim.namespace, &claim.offers);
             let mut leased = Vec::new();
             for id in due {
                 if leased.len() == claim.limit {
                     break;
                 }
+                if !room.has(&id.operation) {
+                    continue;
+                }
                 let answer = rows.apply(&id, &command, self.moment());
                 if let (Ok(Answer::Leased), Some(Row { stored: Stored::Record(record), .. })) =
                     (answer, rows.by_id.get(&id))
                 {
+                    room.take(&id.operation, 1);
                     leased.push((**record).clone());
                 }
             }
@@ -286,7 +301,11 @@ impl Ledger for MemoryLedger {
             let now = self.clock.now();
             let rows = self.rows();
             let due = rows.records().filter(|record| record.state == State::Uncertain).filter(|record| {
-                record.reconcile_at.is_some_and(|at| at <= now) && is_served(record, &namespace, &served)
+                let wanted =
+                    |one: &Served| one.operation == record.id.operation && one.version == record.version;
+                record.id.namespace == namespace
+                    && record.reconcile_at.is_some_and(|at| at <= now)
+                    && served.iter().any(wanted)
             });
             let mut due: Vec<&Record> = due.collect();
             due.sort_by_key(|record| record.reconcile_at);
@@ -355,36 +374,40 @@ impl Ledger for MemoryLedger {
         Box::pin(async move { Ok(self.rows().hidden.get(&of).cloned()) })
     }
 
-    fn unserved(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Vec<Unserved>> {
+    fn unserved(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Vec<Unserved>> {
         Box::pin(async move {
             let rows = self.rows();
             let now = self.clock.now();
-            let mut counts: BTreeMap<Served, u64> = BTreeMap::new();
+            let mut counts: BTreeMap<(Served, Queue), u64> = BTreeMap::new();
             for record in
                 rows.records().filter(|record| record.state == State::Pending && record.ready_at <= now)
             {
-                if record.id.namespace == namespace && !is_served(record, &namespace, &served) {
+                if record.id.namespace == namespace && !is_served(record, &namespace, &offers) {
                     let wanted =
                         Served { operation: record.id.operation.clone(), version: record.version.clone() };
-                    *counts.entry(wanted).or_default() += 1;
+                    *counts.entry((wanted, record.queue.clone())).or_default() += 1;
                 }
             }
-            Ok(counts.into_iter().map(|(wanted, records)| Unserved { wanted, records }).collect())
+            let unserved = |((wanted, queue), records)| Unserved { wanted, queue, records };
+            Ok(counts.into_iter().map(unserved).collect())
         })
     }
 
-    fn next_due(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Option<Timestamp>> {
+    fn next_due(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Option<Duration>> {
         Box::pin(async move {
             let rows = self.rows();
-            let due =
-                rows.records().filter(|record| is_served(record, &namespace, &served)).filter_map(|record| {
-                    match (&record.state, &record.lease) {
-                        (State::Pending, _) => Some(record.ready_at),
-                        (State::Running, Some(lease)) => Some(lease.until),
-                        _ => None,
-                    }
-                });
-            Ok(due.min())
+            let open = rows.room(&namespace, &offers).open(&offers);
+            let is_offered = |record: &Record| {
+                record.id.namespace == namespace
+                    && offers.iter().any(|offer| offer.served.operation == record.id.operation)
+            };
+            let due = rows.records().filter_map(|record| match (record.state, &record.lease) {
+                (State::Pending, _) => is_served(record, &namespace, &open).then_some(record.ready_at),
+                (State::Running, Some(lease)) => is_offered(record).then_some(lease.until),
+                _ => None,
+            });
+            let now = self.clock.now();
+            Ok(due.min().map(|at| at.since(now)))
         })
     }
 

@@ -9,6 +9,8 @@ pub mod desk;
 mod error;
 #[cfg(feature = "testing")]
 mod memory;
+mod offer;
+mod purge;
 
 use std::fmt;
 use std::future::Future;
@@ -22,10 +24,12 @@ use tokio::sync::watch;
 pub use error::LedgerError;
 #[cfg(feature = "testing")]
 pub use memory::MemoryLedger;
+pub use offer::{AwaitedEnds, Offer, Room};
+pub(crate) use purge::purge_all;
 
 use crate::decide::{Answer, Command, Refusal, Stored};
 use crate::model::{
-    Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Record, RecordId, State, Submission,
+    Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Queue, Record, RecordId, State, Submission,
     Submitted, Version, WorkerId,
 };
 use crate::time::Timestamp;
@@ -54,7 +58,9 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
 
     /// Leases due records to a worker, the most urgent and then the longest waiting first.
     ///
-    /// Only operations and versions that the claim names are touched.
+    /// Only operations, versions and queues that the claim offers are touched. No operation is leased beyond its limit: a
+    /// lease counts until it is settled, given back or decided about by [`expire`](Self::expire), since its handler may run
+    /// until then. Counting and leasing are one atomic step, whoever else claims.
     fn claim(&self, claim: Claim) -> LedgerFuture<'_, Vec<Record>>;
 
     /// Applies commands to records: `decide` on the current record, written with compare-and-set on its token.
@@ -108,13 +114,17 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
     /// not known what may be shown.
     fn hidden(&self, of: Served) -> LedgerFuture<'_, Option<HiddenPaths>>;
 
-    /// How many records are due per operation and version that nobody in `served` can execute.
-    fn unserved(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Vec<Unserved>>;
+    /// How many records are due per operation, version and queue that no offer covers.
+    fn unserved(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Vec<Unserved>>;
 
-    /// When the next record that the claim would take becomes due, or the next lease ends; `None` if there is none.
-    fn next_due(&self, namespace: Namespace, served: Vec<Served>) -> LedgerFuture<'_, Option<Timestamp>>;
+    /// How long, by the ledger's clock, until a claim with these offers would find something, or until the next lease of
+    /// one of their operations ends; zero if that is now, `None` if there is neither.
+    ///
+    /// Records of an operation whose limit is reached are not due: one of its attempts has to end first.
+    fn next_due(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Option<Duration>>;
 
-    /// Changes whenever this process has made a record that may be due, so that a sleeping worker wakes.
+    /// Changes whenever this process has made a record that may be due, or ended an attempt that a limit made others wait
+    /// for, so that a sleeping worker wakes.
     fn wakeups(&self) -> watch::Receiver<u64>;
 
     /// Wakes the workers of this process, after a record was made where the ledger does not see it: in a transaction of
@@ -154,7 +164,7 @@ pub struct Claim {
     /// In which namespace.
     pub namespace: Namespace,
     /// What the worker can execute.
-    pub served: Vec<Served>,
+    pub offers: Vec<Offer>,
     /// Who asks.
     pub worker: WorkerId,
     /// How many at the most.
@@ -174,11 +184,13 @@ pub struct Served {
     pub version: Version,
 }
 
-/// Due records that nobody in a worker's registry can execute.
+/// Due records that no offer of a worker covers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Unserved {
     /// What they ask for.
     pub wanted: Served,
+    /// Where they wait.
+    pub queue: Queue,
     /// How many there are.
     pub records: u64,
 }

@@ -40,7 +40,7 @@ macro_rules! name {
             }
 
             /// Takes what the macro has checked, so that the compiler need not do it once more for each operation.
-            #[allow(dead_code, reason = "generated code has two of these names")]
+            #[allow(dead_code, reason = "generated code has three of these names")]
             pub(crate) const fn from_macro(text: &'static str) -> Self {
                 Self(Cow::Borrowed(text))
             }
@@ -98,6 +98,10 @@ name!(
     Version, "a version", 32, MIXED, "letters, digits, `_`, `.`, `+` and `-`"
 );
 name!(
+    /// Where records wait: a worker takes them from the queues that it serves. No part of their identity.
+    Queue, "a queue's name", 64, LOWER, "a-z, 0-9, `_`, `.` and `-`"
+);
+name!(
     /// The name of a step inside a handler.
     StepName, "a step's name", 64, LOWER, "a-z, 0-9, `_`, `.` and `-`"
 );
@@ -112,6 +116,17 @@ impl Namespace {
 }
 
 impl Default for Namespace {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl Queue {
+    /// The queue of everything that names no other.
+    pub const DEFAULT: Self = Self::from_static("default");
+}
+
+impl Default for Queue {
     fn default() -> Self {
         Self::DEFAULT
     }

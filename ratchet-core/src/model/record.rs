@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::cause::Cause;
 use super::effect::{Effect, Step};
 use super::identity::RecordId;
-use super::name::{StepName, Version, WorkerId};
+use super::name::{Queue, StepName, Version, WorkerId};
 use super::payload::{Fingerprint, Payload};
 use crate::policy::Policy;
 use crate::time::Timestamp;
@@ -26,6 +26,8 @@ pub struct Record {
     pub input: Payload,
     /// How it is retried, bounded and kept: a snapshot taken when it was submitted.
     pub policy: Policy,
+    /// Where it waits for a worker.
+    pub queue: Queue,
     /// Higher ones are claimed first.
     pub priority: Priority,
     /// When it was submitted.

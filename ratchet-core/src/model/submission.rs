@@ -1,7 +1,7 @@
 //! What a producer asks for, and what it is told.
 
 use super::identity::RecordId;
-use super::name::Version;
+use super::name::{Queue, Version};
 use super::payload::{Fingerprint, Payload};
 use super::record::{Priority, State};
 use crate::contract::Contract;
@@ -25,6 +25,8 @@ pub struct Submission {
     pub contract: Contract,
     /// Not to be executed before this point.
     pub not_before: Option<Timestamp>,
+    /// Where it waits for a worker; no part of its identity.
+    pub queue: Queue,
     /// Higher ones are claimed first.
     pub priority: Priority,
     /// Asks for a new legitimate action after a definite end.

@@ -23,7 +23,7 @@ pub use parameters::{ByName, Field, Fields, Parameter, Parameters, field};
 pub use redacted::Redacted;
 pub use render::{Part, Render, part};
 pub use request::{EnqueueError, Enqueued, NotAccepted, Request, answered};
-pub use spec::{Spec, lasting};
+pub use spec::{Spec, attempts, lasting};
 pub use state::{State, StateRequirement, States};
 
 use std::future::Future;

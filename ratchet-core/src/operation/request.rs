@@ -10,8 +10,8 @@ use super::marks::without_volatile;
 use super::{Codec, Mark, Operation, OutputOf, key_of};
 use crate::ledger::LedgerError;
 use crate::model::{
-    Conflict, Fingerprint, Generation, KeyDigest, Namespace, Payload, PayloadError, Priority, RecordId,
-    Renewal, State, Submission, Submitted, Version,
+    Conflict, Fingerprint, Generation, KeyDigest, NameError, Namespace, Payload, PayloadError, Priority,
+    Queue, RecordId, Renewal, State, Submission, Submitted, Version,
 };
 use crate::telemetry;
 use crate::time::Timestamp;
@@ -24,6 +24,7 @@ pub struct Request<O> {
     prepared: Result<Prepared, Refused>,
     namespace: Option<Namespace>,
     not_before: Option<Timestamp>,
+    queue: Option<Result<Queue, NameError>>,
     priority: Option<Priority>,
     renewal: Option<(Generation, Renewal)>,
     operation: PhantomData<fn() -> O>,
@@ -36,6 +37,7 @@ impl<O> Clone for Request<O> {
             prepared: self.prepared.clone(),
             namespace: self.namespace.clone(),
             not_before: self.not_before,
+            queue: self.queue.clone(),
             priority: self.priority,
             renewal: self.renewal.clone(),
             operation: PhantomData,
@@ -48,6 +50,7 @@ impl<O> PartialEq for Request<O> {
         self.prepared == other.prepared
             && self.namespace == other.namespace
             && self.not_before == other.not_before
+            && self.queue == other.queue
             && self.priority == other.priority
             && self.renewal == other.renewal
     }
@@ -61,6 +64,7 @@ impl<O> fmt::Debug for Request<O> {
             .field("prepared", &self.prepared)
             .field("namespace", &self.namespace)
             .field("not_before", &self.not_before)
+            .field("queue", &self.queue)
             .field("priority", &self.priority)
             .field("renewal", &self.renewal)
             .finish_non_exhaustive()
@@ -87,6 +91,7 @@ impl<O: Operation> Request<O> {
             prepared: prepare::<O>(input),
             namespace: None,
             not_before: None,
+            queue: None,
             priority: None,
             renewal: None,
             operation: PhantomData,
@@ -102,6 +107,13 @@ impl<O: Operation> Request<O> {
     /// Not to be executed before this point.
     pub fn not_before(mut self, at: impl Into<Timestamp>) -> Self {
         self.not_before = Some(at.into());
+        self
+    }
+
+    /// In another queue than the operation's, for workers that serve it. The identity stays the same: an action that is
+    /// on record already stays in its queue.
+    pub fn queue(mut self, name: impl Into<String>) -> Self {
+        self.queue = Some(Queue::new(name));
         self
     }
 
@@ -126,13 +138,14 @@ impl<O: Operation> Request<O> {
     /// The request as a ledger takes it.
     ///
     /// # Errors
-    /// If the key or the input was refused.
+    /// If the key, the input or the name of the queue was refused.
     pub fn into_submission(self, namespace: &Namespace) -> Result<Submission, EnqueueError> {
         let Prepared { key, input, compared } = self.prepared.map_err(|refused| match refused {
             Refused::Key(error) => EnqueueError::Key(error),
             Refused::Input(error) => EnqueueError::Input(error),
         })?;
         let spec = (O::SPEC)();
+        let queue = self.queue.unwrap_or_else(|| Ok(spec.queue.clone())).map_err(EnqueueError::Queue)?;
         let (generation, renewal) = match self.renewal {
             Some((after, renewal)) => (after, Some(renewal)),
             None => (Generation::FIRST, None),
@@ -154,6 +167,7 @@ impl<O: Operation> Request<O> {
             policy: spec.policy.clone(),
             contract: spec.contract.clone(),
             not_before: self.not_before,
+            queue,
             priority: self.priority.unwrap_or(spec.priority),
             renewal,
         })
@@ -183,6 +197,9 @@ pub enum EnqueueError {
     /// The input cannot be stored.
     #[error("nothing was enqueued: {0}")]
     Input(#[source] PayloadError),
+    /// This cannot be the name of a queue.
+    #[error("nothing was enqueued: {0}")]
+    Queue(#[source] NameError),
     /// The ledger could not record it.
     #[error("not known to be enqueued; enqueue it again, which is safe: {0}")]
     Ledger(#[from] LedgerError),

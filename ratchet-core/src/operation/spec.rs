@@ -1,9 +1,10 @@
 //! What an attribute says about an operation.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::contract::Contract;
-use crate::model::{OperationName, Priority, Version};
+use crate::model::{OperationName, Priority, Queue, Version};
 use crate::operation::Operation;
 use crate::operation::checked::{require_distinguishing, require_indistinct, require_marks};
 use crate::operation::state::StateRequirement;
@@ -25,6 +26,10 @@ pub struct Spec {
     pub contract: Contract,
     /// How it is retried, bounded and kept.
     pub policy: Policy,
+    /// Where its records wait for a worker.
+    pub queue: Queue,
+    /// How many of its attempts run at once over all workers, versions and queues; `None` if there is no limit.
+    pub concurrency: Option<NonZeroU32>,
     /// How urgent its records are.
     pub priority: Priority,
     /// Which state its handler needs.
@@ -66,6 +71,8 @@ impl Spec {
             new_identity: None,
             contract: Contract::NONE,
             policy: Policy::DEFAULT,
+            queue: Queue::DEFAULT,
+            concurrency: None,
             priority: Priority(0),
             states: &[],
         }
@@ -83,6 +90,20 @@ impl Spec {
     #[must_use]
     pub const fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
+        self
+    }
+
+    /// Another queue than `default`.
+    #[must_use]
+    pub const fn queue(mut self, name: &'static str) -> Self {
+        std::mem::forget(std::mem::replace(&mut self.queue, Queue::from_macro(name)));
+        self
+    }
+
+    /// At most so many attempts at once.
+    #[must_use]
+    pub const fn concurrency(mut self, attempts: NonZeroU32) -> Self {
+        self.concurrency = Some(attempts);
         self
     }
 
@@ -119,4 +140,16 @@ pub const fn lasting(span: Duration) -> Duration {
         "R015: this duration is zero; `timeout`, `retention` and `replay_within` are longer than nothing"
     );
     span
+}
+
+/// A number of attempts that can run at once.
+///
+/// # Panics
+/// If it is zero; the compiler evaluates it.
+#[must_use]
+pub const fn attempts(number: u32) -> NonZeroU32 {
+    match NonZeroU32::new(number) {
+        Some(number) => number,
+        None => panic!("R015: a `concurrency` of 0 would let nothing run; it is 1 or more"),
+    }
 }

@@ -5,6 +5,7 @@ mod heartbeat;
 mod poll;
 mod reconcile;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::future::Future;
 use std::sync::Arc;
@@ -14,9 +15,9 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::decide::LONGEST_LEASE;
-use crate::ledger::{LedgerError, SharedLedger};
-use crate::model::{Namespace, WorkerId};
-use crate::operation::States;
+use crate::ledger::{LedgerError, Offer, SharedLedger};
+use crate::model::{NameError, Namespace, Queue, WorkerId};
+use crate::operation::{Handler, States};
 use crate::random::{SharedRandom, SystemRandom};
 use crate::registry::Registry;
 use crate::time::{SharedClock, SystemClock};
@@ -29,6 +30,7 @@ pub struct WorkerBuilder {
     ledger: SharedLedger,
     namespace: Namespace,
     registry: Registry,
+    queues: Option<Result<BTreeSet<Queue>, NameError>>,
     states: States,
     concurrency: usize,
     lease: Duration,
@@ -53,6 +55,9 @@ pub enum WorkerError {
         /// The type.
         state: &'static str,
     },
+    /// This cannot be the name of a queue.
+    #[error(transparent)]
+    Queue(#[from] NameError),
     /// A number makes no sense.
     #[error("{what} must be {allowed}")]
     Setting {
@@ -69,6 +74,7 @@ impl WorkerBuilder {
             ledger,
             namespace,
             registry,
+            queues: None,
             states: States::default(),
             concurrency: 16,
             lease: Duration::from_secs(30),
@@ -82,6 +88,19 @@ impl WorkerBuilder {
     /// Hands a value to the handlers that ask for `State<T>`.
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, value: T) -> Self {
         self.states.insert(value);
+        self
+    }
+
+    /// Serves exactly these queues, with all operations of the registry. Unless said otherwise, each operation is served
+    /// from the queue that it declares.
+    ///
+    /// ```
+    /// # fn example(ratchet: ratchet_core::Client, registry: ratchet_core::Registry) -> Result<(), ratchet_core::WorkerError> {
+    /// let worker = ratchet.worker(registry).queues(["default", "bulk"]).build()?;
+    /// # Ok(()) }
+    /// ```
+    pub fn queues<Q: Into<String>>(mut self, names: impl IntoIterator<Item = Q>) -> Self {
+        self.queues = Some(names.into_iter().map(Queue::new).collect());
         self
     }
 
@@ -128,9 +147,10 @@ impl WorkerBuilder {
     /// Checks that every handler can be called.
     ///
     /// # Errors
-    /// If the registry is empty, a handler's state is missing or a setting makes no sense.
+    /// If the registry is empty, a handler's state is missing, a queue's name is refused or a setting makes no sense.
     pub fn build(self) -> Result<Worker, WorkerError> {
         self.check_settings()?;
+        let offers = self.offers()?;
         for handler in self.registry.handlers() {
             if let Some(missing) = handler.spec().states.iter().find(|needed| !self.states.meets(needed)) {
                 let operation = handler.spec().name.to_string();
@@ -142,6 +162,7 @@ impl WorkerBuilder {
             ledger: self.ledger,
             namespace: self.namespace,
             registry: self.registry,
+            offers,
             states: Arc::new(self.states),
             name,
             concurrency: self.concurrency,
@@ -154,6 +175,21 @@ impl WorkerBuilder {
             abandon: CancellationToken::new(),
         };
         Ok(Worker { shared: Arc::new(shared), grace: self.grace })
+    }
+
+    fn offers(&self) -> Result<Vec<Offer>, WorkerError> {
+        let Some(queues) = &self.queues else {
+            return Ok(self.registry.offers().collect());
+        };
+        let queues = queues.clone()?;
+        if queues.is_empty() {
+            return Err(WorkerError::Setting { what: "the number of queues", allowed: "at least 1" });
+        }
+        let from_each = |handler: &'_ Handler| {
+            let handler = *handler;
+            queues.iter().map(move |queue| handler.offer(queue.clone()))
+        };
+        Ok(self.registry.handlers().flat_map(from_each).collect())
     }
 
     fn check_settings(&self) -> Result<(), WorkerError> {
@@ -194,6 +230,8 @@ struct Shared {
     ledger: SharedLedger,
     namespace: Namespace,
     registry: Registry,
+    /// What it claims.
+    offers: Vec<Offer>,
     states: Arc<States>,
     name: WorkerId,
     concurrency: usize,

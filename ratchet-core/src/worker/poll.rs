@@ -12,11 +12,14 @@ use tracing::Instrument as _;
 use super::heartbeat::Held;
 use super::{Shared, attempt, heartbeat, reconcile};
 use crate::context::CancelReason;
-use crate::ledger::{Claim, LedgerError, Served};
+use crate::ledger::{Claim, LedgerError, purge_all};
 use crate::telemetry;
 
 /// How many leases that are over are decided about at once.
 const EXPIRE_BATCH: usize = 256;
+
+/// How many records are purged by one write, which holds up others for as long as it takes.
+const PURGE_BATCH: usize = 256;
 
 /// The first wait, which doubles, when the ledger says that something is due and nothing of it can be had.
 const SHORT_WAIT: Duration = Duration::from_millis(10);
@@ -28,6 +31,7 @@ pub(super) async fn run(shared: &Arc<Shared>, grace: Duration, shutdown: impl Fu
     background.spawn(heartbeat::run(Arc::clone(shared)));
     background.spawn(housekeeping(Arc::clone(shared)));
     background.spawn(reconcile::run(Arc::clone(shared)));
+    background.spawn(purging(Arc::clone(shared)));
     let mut attempts = JoinSet::new();
     tracing::info!(worker = %shared.name, namespace = %shared.namespace, "worker started");
     let end_of_grace = {
@@ -141,7 +145,7 @@ async fn claim(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<usize
     let asked = shared.clock.monotonic();
     let claim = Claim {
         namespace: shared.namespace.clone(),
-        served: served(shared),
+        offers: shared.offers.clone(),
         worker: shared.name.clone(),
         limit: room,
         lease: shared.lease,
@@ -159,16 +163,12 @@ async fn claim(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<usize
     Ok(attempts.len() - before)
 }
 
-fn served(shared: &Shared) -> Vec<Served> {
-    shared.registry.served().cloned().collect()
-}
-
 async fn until_due(shared: &Shared) -> Result<Duration, LedgerError> {
-    let due = shared.ledger.next_due(shared.namespace.clone(), served(shared)).await?;
-    Ok(due.map_or(Duration::MAX, |due| due.since(shared.clock.now())))
+    let wait = shared.ledger.next_due(shared.namespace.clone(), shared.offers.clone()).await?;
+    Ok(wait.unwrap_or(Duration::MAX))
 }
 
-/// Once per lease: leases that no clock explains, records to purge, and records that nobody serves.
+/// Once per lease: leases that no clock explains, and records that nobody serves.
 async fn housekeeping(shared: Arc<Shared>) {
     loop {
         sleep(shared.lease).await;
@@ -180,11 +180,22 @@ async fn housekeeping(shared: Arc<Shared>) {
 
 async fn keep_house(shared: &Shared) -> Result<(), LedgerError> {
     telemetry::expired(shared.ledger.expire(EXPIRE_BATCH).await?);
-    shared.ledger.purge(EXPIRE_BATCH).await?;
-    for unserved in shared.ledger.unserved(shared.namespace.clone(), served(shared)).await? {
+    for unserved in shared.ledger.unserved(shared.namespace.clone(), shared.offers.clone()).await? {
         tracing::warn!(
-            operation = %unserved.wanted.operation, version = %unserved.wanted.version, records = unserved.records,
-            "records wait for an operation and version that this worker does not serve");
+            operation = %unserved.wanted.operation, version = %unserved.wanted.version, queue = %unserved.queue,
+            records = unserved.records,
+            "records wait for an operation, version and queue that this worker does not serve");
     }
     Ok(())
+}
+
+/// Once per lease, purges whatever is settled for long enough: a store that is busy settles more than any one batch.
+async fn purging(shared: Arc<Shared>) {
+    loop {
+        sleep(shared.lease).await;
+        let purged = purge_all(&*shared.ledger, PURGE_BATCH, |_| !shared.stopping.is_cancelled()).await;
+        if let Err(error) = purged {
+            tracing::warn!(worker = %shared.name, %error, "records could not be purged; trying again later");
+        }
+    }
 }

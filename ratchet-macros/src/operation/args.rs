@@ -13,7 +13,7 @@ use crate::key::{Allowances, wrong_form};
 use crate::names::{crate_path, snake_case, unraw};
 
 /// Every argument there is.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 17] = [
     "name",
     "version",
     "key",
@@ -25,6 +25,8 @@ const KNOWN: [&str; 15] = [
     "timeout",
     "retention",
     "replay_within",
+    "queue",
+    "concurrency",
     "priority",
     "new_identity",
     "allow",
@@ -32,13 +34,9 @@ const KNOWN: [&str; 15] = [
 ];
 
 /// Arguments that look right and are not, each with what to do.
-const RESERVED: [(&str, &str); 6] = [
+const RESERVED: [(&str, &str); 5] = [
     ("max_attempts", RETRIES),
     ("retries", RETRIES),
-    (
-        "queue",
-        "operations that wait for each other's workers are kept apart by namespace: `ratchet.in_namespace(…)`",
-    ),
     ("namespace", "the client that enqueues has a namespace: `ratchet.in_namespace(…)`"),
     (
         "schedule",
@@ -146,6 +144,7 @@ impl Args {
             "name" => self.name = Some(checked(name, &expr, 128, "")?),
             "version" => self.version = Some(checked(name, &expr, 32, "ABCDEFGHIJKLMNOPQRSTUVWXYZ+")?),
             "key" => self.key = Some(value::text(name, &expr)?),
+            "queue" => self.settings.queue = Some(checked(name, &expr, 64, "")?),
             _ => self.settings.set(name, &expr, errors),
         }
         Ok(())
@@ -198,13 +197,15 @@ fn example(name: &str) -> &'static str {
         "timeout" => "\"30s\"",
         "retention" => "\"90d\"",
         "replay_within" => "\"30d\"",
+        "queue" => "\"mail\"",
+        "concurrency" => "4",
         "priority" => "0",
         "new_identity" => "\"why the template changed\"",
         _ => "path::to::ratchet",
     }
 }
 
-/// A name that a record carries; the alphabets are those of `OperationName` and `Version`.
+/// A name that a record carries; the alphabets are those of `OperationName`, `Queue` and `Version`.
 fn checked(name: &str, expr: &Expr, longest: usize, beside: &str) -> syn::Result<LitStr> {
     let text = value::text(name, expr)?;
     let value = text.value();

@@ -18,6 +18,8 @@ pub(super) struct Settings {
     destination: Option<Destination>,
     /// `field: value` of the policy.
     policy: Vec<TokenStream>,
+    pub(super) queue: Option<LitStr>,
+    concurrency: Option<TokenStream>,
     priority: Option<TokenStream>,
     new_identity: Option<LitStr>,
     /// Where a tradeoff is declared.
@@ -108,6 +110,7 @@ impl Settings {
                 self.policy.push(quote!(replay_within: __r::Some(#span)));
                 self.kept.get_or_insert(expr.span());
             }
+            "concurrency" => self.concurrency = Some(value::attempts(name, expr)?),
             "priority" => self.priority = Some(expr.to_token_stream()),
             _ => self.new_identity = Some(reason(name, expr)?),
         }
@@ -174,9 +177,17 @@ impl Settings {
             let fields = &self.policy;
             quote!(.policy(__r::Policy { #(#fields,)* ..__r::Policy::DEFAULT }))
         });
-        let priority = self.priority.iter();
+        let (queue, concurrency, priority) =
+            (self.queue.iter(), self.concurrency.iter(), self.priority.iter());
         let new_identity = self.new_identity.iter();
-        quote!(#contract #policy #(.priority(#priority))* #(.new_identity(#new_identity))*)
+        quote! {
+            #contract
+            #policy
+            #(.queue(#queue))*
+            #(.concurrency(#concurrency))*
+            #(.priority(#priority))*
+            #(.new_identity(#new_identity))*
+        }
     }
 }
 

@@ -39,7 +39,7 @@ fn one_input_and_every_argument() {
         quote! {
             name = "collect_invoice", version = "1", key = "invoice:<customer.id>/<invoice_id>:collect:v1",
             destination = PAYMENTS, on_unknown = may_duplicate, retry = relaxed, timeout = "30s", retention = KEPT,
-            priority = 5, new_identity = "the customer came in", crate = path::to::ratchet
+            queue = "bulk", concurrency = 4, priority = 5, new_identity = "the customer came in", crate = path::to::ratchet
         },
         &quote! {
             /// Collects.

@@ -1,4 +1,4 @@
-//! The values of arguments: texts, durations, words that stand for constants.
+//! The values of arguments: texts, durations, numbers, words that stand for constants.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -141,6 +141,28 @@ pub(super) fn duration(name: &str, expr: &Expr) -> Result<TokenStream, Error> {
         // It is evaluated while compiling.
         value => Ok(quote_spanned!(generated(value.span())=> __r::lasting(#expr))),
     }
+}
+
+/// How many attempts run at once: a number from 1 up, or an expression of type `u32`.
+pub(super) fn attempts(name: &str, expr: &Expr) -> Result<TokenStream, Error> {
+    let refused = |why: &str| {
+        let message = format!("R015: `{name}` is how many attempts run at once over all workers, and {why}");
+        Err(Error::new_spanned(
+            peel(expr),
+            with_help(message, format!("write a whole number from 1 up, such as `{name} = 4`")),
+        ))
+    };
+    match peel(expr) {
+        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => match number.base10_parse::<u32>() {
+            Ok(0) => return refused("0 would let nothing run"),
+            Ok(_) => {}
+            Err(_) => return refused("this is larger than 4294967295"),
+        },
+        Expr::Lit(_) | Expr::Unary(_) => return refused("this is no such number"),
+        _ => {}
+    }
+    // It is evaluated while compiling.
+    Ok(quote_spanned!(generated(expr.span())=> __r::attempts(#expr)))
 }
 
 /// The milliseconds of `30s`.

@@ -1,16 +1,18 @@
 //! Several programs on one database, each with connections of its own.
 
 use std::collections::HashSet;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ratchet_core::decide::{Answer, Command};
-use ratchet_core::ledger::{Claim, Order};
+use ratchet_core::ledger::{Claim, Offer, Order};
 use ratchet_core::{
     Conflict, Contract, Ledger as _, LedgerError, Payload, RecordId, Renewal, State, StepName, Submission,
     Submitted,
 };
 use ratchet_postgres::{PostgresOptions, sqlx, submit_in};
+use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
 use crate::support::{
@@ -56,6 +58,35 @@ async fn batches_with_the_same_keys_in_other_orders_do_not_wait_in_a_circle() {
     let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
     let mut connection = database.connect().await;
     assert_eq!(sqlx::query_scalar::<_, i64>(deadlocks).fetch_one(&mut connection).await.unwrap(), 0);
+}
+
+/// Four programs claim in the same moment, over and over: each round leases as many as the limit says.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn programs_never_pass_a_limit_together() {
+    let database = database().await;
+    let ledgers =
+        [open(&database).await, open(&database).await, open(&database).await, open(&database).await];
+    let submissions = (0..100).map(|number| submission(&format!("inv_{number}"))).collect();
+    assert_eq!(ledgers[0].submit(submissions).await.unwrap().len(), 100);
+    let offers = vec![Offer { at_most: NonZeroU32::new(5), ..claim_of(1).offers.remove(0) }];
+    for round in 0..20 {
+        let barrier = Arc::new(Barrier::new(4));
+        let mut racing = JoinSet::new();
+        for ledger in &ledgers {
+            let (ledger, barrier) = (Arc::clone(ledger), Arc::clone(&barrier));
+            let claim = Claim { offers: offers.clone(), ..claim_of(3) };
+            racing.spawn(async move {
+                barrier.wait().await;
+                ledger.claim(claim).await.expect("a claim")
+            });
+        }
+        let leased: Vec<_> = racing.join_all().await.into_iter().flatten().collect();
+        assert_eq!(leased.len(), 5, "round {round}");
+        for record in &leased {
+            settle(&ledgers[0], record).await.expect("settled");
+        }
+    }
+    assert!(all(&ledgers[1]).await.iter().all(|record| record.state == State::Succeeded));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Command};
-use ratchet_core::ledger::{Claim, Filter, Order, Served};
+use ratchet_core::ledger::{Claim, Filter, Offer, Order, Served};
 use ratchet_core::serde_json::json;
 use ratchet_core::{
     Contract, Generation, Key, Ledger as _, LedgerError, Namespace, OperationName, Outcome, Payload, Policy,
-    Priority, Record, RecordId, Submission, Submitted, Version, WorkerId,
+    Priority, Queue, Record, RecordId, Submission, Submitted, Version, WorkerId,
 };
 use ratchet_postgres::PostgresLedger;
 use ratchet_postgres::sqlx::{AssertSqlSafe, PgConnection, raw_sql};
@@ -50,6 +50,7 @@ pub(crate) fn submission(invoice: &str) -> Submission {
         policy: Policy::DEFAULT,
         contract: Contract::header("Idempotency-Key"),
         not_before: None,
+        queue: Queue::DEFAULT,
         priority: Priority(0),
         renewal: None,
     }
@@ -72,7 +73,11 @@ pub(crate) async fn submit_new(ledger: &PostgresLedger, invoice: &str) {
 pub(crate) fn claim_of(limit: usize) -> Claim {
     Claim {
         namespace: Namespace::DEFAULT,
-        served: vec![Served { operation: OPERATION, version: VERSION }],
+        offers: vec![Offer {
+            served: Served { operation: OPERATION, version: VERSION },
+            queue: Queue::DEFAULT,
+            at_most: None,
+        }],
         worker: WorkerId::from_static("worker-1"),
         limit,
         lease: Duration::from_mins(1),

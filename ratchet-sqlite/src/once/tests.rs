@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use ratchet_core::ledger::{Claim, Served};
+use ratchet_core::ledger::{Claim, Offer, Served};
 use ratchet_core::{
     Contract, Generation, Key, Ledger as _, MemoryLedger, Namespace, OperationName, OutcomeKind, Payload,
-    Policy, Priority, RecordId, Submission, Version, WorkerId,
+    Policy, Priority, Queue, RecordId, Submission, Version, WorkerId,
 };
 use sqlx::sqlite::SqliteConnectOptions;
 
@@ -77,13 +77,18 @@ async fn attempt() -> Context {
         policy: Policy::DEFAULT,
         contract: Contract::DATABASE,
         not_before: None,
+        queue: Queue::DEFAULT,
         priority: Priority(0),
         renewal: None,
     };
     ledger.submit(vec![submission]).await.unwrap();
     let claim = Claim {
         namespace: Namespace::DEFAULT,
-        served: vec![Served { operation: OPERATION, version: VERSION }],
+        offers: vec![Offer {
+            served: Served { operation: OPERATION, version: VERSION },
+            queue: Queue::DEFAULT,
+            at_most: None,
+        }],
         worker: WorkerId::from_static("worker-1"),
         limit: 1,
         lease: Duration::from_mins(1),

@@ -18,7 +18,7 @@ use super::*;
 use crate::contract::Contract;
 use crate::model::{
     AttemptEnd, Cause, CauseKind, Fingerprint, Generation, Namespace, OperationName, Outcome, Payload,
-    Priority, RecordId, State, StepName, Submission, Token, Uncertainty, Version, WorkerId,
+    Priority, Queue, RecordId, State, StepName, Submission, Token, Uncertainty, Version, WorkerId,
 };
 use crate::policy::{OnUnknown, Policy, RetryPolicy};
 
@@ -142,6 +142,7 @@ fn submission(key: &str) -> Submission {
         },
         contract: HEADER,
         not_before: None,
+        queue: Queue::DEFAULT,
         priority: Priority(0),
         renewal: None,
     }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use super::{Fixture, STARTED_AT};
 use crate::contract::Contract;
 use crate::decide::{Answer, Command, PinRequest, Refusal, Stored, Verdict};
-use crate::ledger::{Claim, Order, Served};
+use crate::ledger::{Claim, Offer, Order, Served};
 use crate::model::{
     Attempt, AuditEntry, Cause, CauseKind, Fingerprint, Generation, Namespace, OperationName, Outcome,
-    Payload, Priority, Record, RecordId, Renewal, State, StepName, Submission, Submitted, Token, Version,
-    WorkerId,
+    Payload, Priority, Queue, Record, RecordId, Renewal, State, StepName, Submission, Submitted, Token,
+    Version, WorkerId,
 };
 use crate::policy::{Policy, RetryPolicy};
 use crate::time::{Clock as _, Timestamp};
@@ -18,6 +18,7 @@ pub(super) const COLLECT: OperationName = OperationName::from_static("invoice.co
 pub(super) const MAIL: OperationName = OperationName::from_static("receipt.mail");
 pub(super) const V1: Version = Version::from_static("1");
 pub(super) const V2: Version = Version::from_static("2");
+pub(super) const BULK: Queue = Queue::from_static("bulk");
 pub(super) const WORKER: WorkerId = WorkerId::from_static("worker-1");
 pub(super) const CHARGE: StepName = StepName::from_static("charge");
 pub(super) const NOTIFY: StepName = StepName::from_static("notify");
@@ -69,6 +70,7 @@ pub(super) fn submission(key: &str) -> Submission {
         policy: POLICY,
         contract: Contract::header("Idempotency-Key"),
         not_before: None,
+        queue: Queue::DEFAULT,
         priority: Priority(0),
         renewal: None,
     }
@@ -91,14 +93,19 @@ pub(super) fn renewal_of(key: &str, number: u32) -> Submission {
     }
 }
 
-pub(super) fn served() -> Vec<Served> {
-    vec![Served { operation: COLLECT, version: V1 }]
+/// To execute this operation and version from the queue `default`, without a limit.
+pub(super) fn offer(operation: OperationName, version: Version) -> Offer {
+    Offer { served: Served { operation, version }, queue: Queue::DEFAULT, at_most: None }
+}
+
+pub(super) fn offers() -> Vec<Offer> {
+    vec![offer(COLLECT, V1)]
 }
 
 pub(super) fn claim(limit: usize) -> Claim {
     Claim {
         namespace: Namespace::DEFAULT,
-        served: served(),
+        offers: offers(),
         worker: WORKER,
         limit,
         lease: MINUTE,

@@ -1,12 +1,12 @@
 //! Claims: who gets which record, and what a lease is.
 
 use super::build::{
-    COLLECT, DAY, HOUR, MAIL, MINUTE, SECOND, V1, V2, WORKER, at, claim, done, id, just_before, settle,
-    submission, unknown, unprotected,
+    COLLECT, DAY, HOUR, MAIL, MINUTE, SECOND, V1, V2, WORKER, at, claim, done, id, just_before, offer,
+    settle, submission, unknown, unprotected,
 };
 use super::{Fixture, STARTED_AT};
 use crate::decide::Answer;
-use crate::ledger::{Claim, Served};
+use crate::ledger::Claim;
 use crate::model::{
     Attempt, Lease, Namespace, Priority, Record, RecordId, State, Submission, Token, Uncertainty,
 };
@@ -86,7 +86,7 @@ pub async fn only_named_operations_and_versions_are_touched(fixture: Fixture) {
     for one in [submission("invoice:1"), newer, mail] {
         let _ = fixture.submit(one).await;
     }
-    let nothing = Claim { served: Vec::new(), ..claim(10) };
+    let nothing = Claim { offers: Vec::new(), ..claim(10) };
     assert_eq!(fixture.claim(nothing).await, []);
     assert_eq!(keys(&fixture.claim(claim(10)).await), ["invoice:1"]);
     for id in &others {
@@ -95,11 +95,11 @@ pub async fn only_named_operations_and_versions_are_touched(fixture: Fixture) {
         assert_eq!(fixture.attempts(id).await, []);
     }
     // The pair counts: `receipt.mail` in version 1 and `invoice.collect` in version 2, never crosswise.
-    let crosswise = [(MAIL, V2), (COLLECT, V1)].map(|(operation, version)| Served { operation, version });
-    let claimed = fixture.claim(Claim { served: crosswise.to_vec(), ..claim(10) }).await;
+    let crosswise = vec![offer(MAIL, V2), offer(COLLECT, V1)];
+    let claimed = fixture.claim(Claim { offers: crosswise, ..claim(10) }).await;
     assert_eq!(claimed, []);
-    let straight = [(MAIL, V1), (COLLECT, V2)].map(|(operation, version)| Served { operation, version });
-    let claimed = fixture.claim(Claim { served: straight.to_vec(), ..claim(10) }).await;
+    let straight = vec![offer(MAIL, V1), offer(COLLECT, V2)];
+    let claimed = fixture.claim(Claim { offers: straight, ..claim(10) }).await;
     assert_eq!(claimed.len(), 2);
 }
 

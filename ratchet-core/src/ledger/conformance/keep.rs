@@ -7,7 +7,9 @@ use super::build::{
     replay, start, submission, with_input,
 };
 use super::{Fixture, STARTED_AT};
+use crate::client::Client;
 use crate::decide::{Answer, Refusal, Stored};
+use crate::ledger::Order;
 use crate::model::{Conflict, Fingerprint, State, Submission, Submitted, Tombstone};
 use crate::policy::Policy;
 
@@ -78,6 +80,21 @@ pub async fn purge_keeps_its_limit(fixture: Fixture) {
         taken.push(fixture.ledger.purge(3).await.expect("purge"));
     }
     assert_eq!(taken, [3, 2, 0]);
+}
+
+/// A backlog is purged in bounded batches, of which each says how many it took, until nothing is left.
+pub async fn purge_takes_a_backlog_in_batches(fixture: Fixture) {
+    let keys: Vec<String> = (0..25).map(|number| format!("invoice:{number}")).collect();
+    let batch = keys.iter().map(|key| submission(key)).collect();
+    fixture.ledger.submit(batch).await.expect("submit");
+    let orders = keys.iter().map(|key| Order { id: id(key), command: cancel() }).collect();
+    fixture.ledger.apply(orders).await.expect("cancel");
+    fixture.advance(90 * DAY);
+    let mut so_far = Vec::new();
+    let client = Client::new(fixture.ledger.clone());
+    let purged = client.purge(10, |count| so_far.push(count)).await.expect("purge");
+    assert_eq!((purged, so_far), (25, vec![10, 20, 25]));
+    assert_eq!(client.purge(10, |_| panic!("there is nothing left")).await.expect("purge"), 0);
 }
 
 /// The key stays taken: a late duplicate is told when and how it ended, another input conflicts.

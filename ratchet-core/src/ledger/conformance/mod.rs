@@ -37,8 +37,10 @@ pub mod generation;
 pub mod keep;
 pub mod late;
 pub mod lease;
+pub mod limit;
 pub mod list;
 pub mod people;
+pub mod queue;
 pub mod race;
 pub mod serve;
 pub mod submit;
@@ -182,6 +184,7 @@ macro_rules! conformance {
                 purge_honours_the_retention_of_each_record,
                 purge_never_takes_what_is_open_or_uncertain,
                 purge_keeps_its_limit,
+                purge_takes_a_backlog_in_batches,
                 a_tombstone_answers_for_ever,
                 a_tombstone_takes_no_orders,
                 a_new_generation_may_follow_a_tombstone,
@@ -209,8 +212,28 @@ macro_rules! conformance {
             }
             serve {
                 unserved_records_are_counted_when_they_are_due,
+                what_a_deploy_left_behind_is_reported_until_it_is_served,
                 the_next_due_moment_is_the_earliest_of_waits_and_leases,
                 uncertain_records_are_to_be_asked_about_when_they_are_due,
+                the_wait_for_the_next_due_moment_shrinks_to_nothing,
+            }
+            queue {
+                only_the_offered_queues_are_touched,
+                the_order_holds_across_queues,
+                a_repetition_in_another_queue_is_the_same_action,
+                a_new_generation_may_wait_in_another_queue,
+            }
+            limit {
+                no_more_are_leased_than_the_limit_allows,
+                versions_and_queues_share_one_limit,
+                records_that_are_held_back_stand_in_nobody_s_way,
+                the_most_urgent_takes_the_room,
+                limits_are_separate,
+                a_lease_that_is_over_counts_until_it_is_expired,
+                a_parked_record_takes_no_room,
+                what_is_held_back_is_not_due,
+                an_end_wakes_who_waits_for_room,
+                concurrent_claimers_never_pass_the_limit,
             }
             wake {
                 a_submission_wakes_a_sleeping_worker,

@@ -17,7 +17,11 @@ use crate::ledger::{Order, SharedLedger};
 use crate::model::{OutcomeKind, RecordId, State, Submitted};
 
 /// Runs `count` tasks that all wait for each other, and collects what they found.
-async fn together<F, T>(fixture: &Fixture, count: usize, task: impl Fn(usize, SharedLedger) -> F) -> Vec<T>
+pub(super) async fn together<F, T>(
+    fixture: &Fixture,
+    count: usize,
+    task: impl Fn(usize, SharedLedger) -> F,
+) -> Vec<T>
 where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
@@ -34,7 +38,7 @@ where
     tasks.join_all().await
 }
 
-async fn apply(
+pub(super) async fn apply(
     ledger: &SharedLedger,
     id: RecordId,
     command: crate::decide::Command,

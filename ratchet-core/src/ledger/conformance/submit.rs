@@ -7,8 +7,8 @@ use super::{Fixture, STARTED_AT};
 use crate::contract::Contract;
 use crate::ledger::Filter;
 use crate::model::{
-    Conflict, Effect, Fingerprint, Generation, Namespace, OperationName, Payload, Priority, Record, RecordId,
-    State, Submission, Submitted, Token, Version,
+    Conflict, Effect, Fingerprint, Generation, Namespace, OperationName, Payload, Priority, Queue, Record,
+    RecordId, State, Submission, Submitted, Token, Version,
 };
 
 fn existing(key: &str, state: State) -> Submitted {
@@ -25,6 +25,7 @@ pub async fn a_new_key_makes_a_pending_record(fixture: Fixture) {
         fingerprint: Fingerprint::of(br#"{"amount":1200}"#),
         input: json(r#"{"amount":1200}"#),
         policy: POLICY,
+        queue: Queue::DEFAULT,
         priority: Priority(0),
         created_at: STARTED_AT,
         state: State::Pending,

@@ -25,6 +25,8 @@ const _: () = {
                     retention: __r::lasting(KEPT),
                     ..__r::Policy::DEFAULT
                 })
+                .queue("bulk")
+                .concurrency(__r::attempts(4))
                 .priority(5)
                 .new_identity("the customer came in")
                 .states(&[__r::state::<State<Client>>().0]),

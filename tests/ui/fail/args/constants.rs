@@ -25,4 +25,9 @@ async fn priority(a: u64, b: u64) -> Result<(), Failure> {
     Ok(())
 }
 
+#[ratchet::operation(name = "e", version = "1", key = "x:<a>", concurrency = SOON)]
+async fn concurrency(a: u64, b: u64) -> Result<(), Failure> {
+    Ok(())
+}
+
 fn main() {}

@@ -47,4 +47,11 @@ async fn no_time(a: u64, b: u64) -> Result<(), Failure> {
 
 const BAD: Contract = Contract::header("bad header\n");
 
+const NONE: u32 = 0;
+
+#[ratchet::operation(name = "nobody", version = "1", key = "nobody:<a>", concurrency = NONE)]
+async fn nobody(a: u64, b: u64) -> Result<(), Failure> {
+    Ok(())
+}
+
 fn main() {}

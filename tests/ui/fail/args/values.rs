@@ -31,4 +31,24 @@ async fn of_another_kind(a: u64, b: u64) -> Result<(), Failure> {
     Ok(())
 }
 
+#[ratchet::operation(name = "a", version = "1", key = "x:<a>", queue = "Bulk Mail", concurrency = 0)]
+async fn for_workers(a: u64, b: u64) -> Result<(), Failure> {
+    Ok(())
+}
+
+#[ratchet::operation(name = "a", version = "1", key = "x:<a>", queue = BULK, concurrency = "4")]
+async fn for_workers_of_another_kind(a: u64, b: u64) -> Result<(), Failure> {
+    Ok(())
+}
+
+#[ratchet::operation(name = "a", version = "1", key = "x:<a>", queue = 7, concurrency = -1)]
+async fn below_nothing(a: u64, b: u64) -> Result<(), Failure> {
+    Ok(())
+}
+
+#[ratchet::operation(name = "a", version = "1", key = "x:<a>", queue = "", concurrency = 5_000_000_000)]
+async fn out_of_range(a: u64, b: u64) -> Result<(), Failure> {
+    Ok(())
+}
+
 fn main() {}
