@@ -64,6 +64,10 @@ impl Registry {
             template: handler.spec().template.to_owned(),
             new_identity: handler.spec().new_identity.map(str::to_owned),
             hidden: handler.hidden(),
+            volatile: handler.volatile(),
+            policy: handler.spec().policy.clone(),
+            contract: handler.spec().contract.clone(),
+            priority: handler.spec().priority,
         };
         self.handlers.values().map(declaration).collect()
     }
