@@ -164,7 +164,8 @@ DECLARE
     declared CONSTANT ratchet.declarations := ratchet.declaration(operation, version);
     wanted CONSTANT text := ratchet.checked_key(declared.template, input, namespace, priority, new_generation_after);
     canonical CONSTANT text := ratchet.canonical(input);
-    fingerprint CONSTANT bytea := ratchet.fingerprint(input, declared.volatile::jsonb);
+    fingerprint CONSTANT bytea := CASE declared.volatile WHEN '[]' THEN sha256(convert_to(canonical, 'UTF8'))
+        ELSE ratchet.fingerprint(input, declared.volatile::jsonb) END;
     earliest CONSTANT bigint := floor(extract(epoch FROM not_before) * 1000)::bigint;
     newest record;
     told ratchet.submitted;
