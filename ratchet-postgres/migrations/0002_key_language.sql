@@ -5,8 +5,8 @@
 
 CREATE FUNCTION ratchet.refuse_template(finding text, message text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'the key template is refused: %', message USING ERRCODE = 'RT002', DETAIL = finding,
-        HINT = 'A template is made of a-z, 0-9, `_ . : / -` and placeholders such as `<order_id>`, as in `order:<order_id>:ship:v1`.';
+    RAISE EXCEPTION 'the key template is refused: %', message USING ERRCODE = 'RT002', DETAIL = finding, HINT =
+        'It is made of a-z, 0-9, `_ . : / -` and placeholders such as `<order_id>`, as in `order:<order_id>:ship:v1`.';
 END $$;
 
 CREATE FUNCTION ratchet.check_template(template text) RETURNS void LANGUAGE plpgsql IMMUTABLE STRICT AS $$
@@ -20,11 +20,15 @@ BEGIN
     PERFORM CASE
         WHEN octet_length(template) > 512 THEN ratchet.refuse_template('R007', 'it has more than 512 bytes')
         WHEN template !~ grammar THEN ratchet.refuse_template('R007', 'it does not follow the grammar')
-        WHEN template !~ '<' THEN ratchet.refuse_template('R006', 'it has no placeholder, so all records would share one key')
-        WHEN template ~ '>[^<:/]*<' THEN ratchet.refuse_template('R007', 'there is no `:` or `/` between two placeholders')
+        WHEN template !~ '<' THEN
+            ratchet.refuse_template('R006', 'it has no placeholder, so all records would share one key')
+        WHEN template ~ '>[^<:/]*<' THEN
+            ratchet.refuse_template('R007', 'there is no `:` or `/` between two placeholders')
         WHEN shape ~ '^[:/]|[:/]$|[:/][:/]' THEN ratchet.refuse_template('R007', 'it has an empty segment')
-        WHEN length(template) - length(replace(template, '<', '')) > 16 THEN ratchet.refuse_template('R007', 'it has more than 16 placeholders')
-        WHEN length(shape) > 255 THEN ratchet.refuse_template('R007', 'it has more than 255 bytes beside its placeholders')
+        WHEN length(template) - length(replace(template, '<', '')) > 16 THEN
+            ratchet.refuse_template('R007', 'it has more than 16 placeholders')
+        WHEN length(shape) > 255 THEN
+            ratchet.refuse_template('R007', 'it has more than 255 bytes beside its placeholders')
     END;
 END $$;
 
@@ -56,7 +60,8 @@ BEGIN
             IF token ~ '^(0|-?[1-9][0-9]*)$' THEN
                 RETURN token;
             END IF;
-            PERFORM ratchet.refuse_key('not_an_integer', subject || ' is a number with a fraction, an exponent or a negative zero, which has no single text form',
+            PERFORM ratchet.refuse_key('not_an_integer',
+                subject || ' is a number with a fraction, an exponent or a negative zero, which has no single text form',
                 'Use an integer, or the id of the record as a string.');
         WHEN 'string' THEN
             RETURN value #>> '{}';
@@ -64,7 +69,8 @@ BEGIN
             PERFORM ratchet.refuse_key('missing', subject || ' is missing in the input',
                 'The names of a path are those of the JSON document.');
         ELSE
-            PERFORM ratchet.refuse_key('not_a_key_part', subject || ' is null, a list or an object, which has no single text form',
+            PERFORM ratchet.refuse_key('not_a_key_part',
+                subject || ' is null, a list or an object, which has no single text form',
                 'A key is made of strings, integers and booleans.');
     END CASE;
 END $$;
@@ -75,13 +81,16 @@ DECLARE
     white_space CONSTANT text := '[\u0009-\u000D\u0020\u0085\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]';
 BEGIN
     IF value = '' THEN
-        PERFORM ratchet.refuse_key('empty', subject || ' is empty, so all records without it would share one key',
+        PERFORM ratchet.refuse_key('empty',
+            subject || ' is empty, so all records without it would share one key',
             'Give it a value before you enqueue.');
     ELSIF value ~ '[\u0001-\u001F\u007F-\u009F]' THEN
-        PERFORM ratchet.refuse_key('control_character', subject || ' contains a control character, which is an accident in an identity',
+        PERFORM ratchet.refuse_key('control_character',
+            subject || ' contains a control character, which is an accident in an identity',
             'Clean the value where it enters your system.');
     ELSIF value ~ ('^' || white_space || '|' || white_space || '$') THEN
-        PERFORM ratchet.refuse_key('surrounding_white_space', subject || ' begins or ends with white space, so that the same thing could get two keys',
+        PERFORM ratchet.refuse_key('surrounding_white_space',
+            subject || ' begins or ends with white space, so that the same thing could get two keys',
             'Trim the value where it enters your system.');
     END IF;
 END $$;
@@ -89,17 +98,20 @@ END $$;
 -- Everything outside A-Z a-z 0-9 . _ ~ - becomes % and two digits, byte by byte.
 CREATE FUNCTION ratchet.percent_encoded(value text) RETURNS text LANGUAGE sql IMMUTABLE STRICT AS $$
     SELECT CASE WHEN value ~ '^[A-Za-z0-9._~-]*$' THEN value ELSE (
-        SELECT string_agg(CASE WHEN chr(b) ~ '^[A-Za-z0-9._~-]$' THEN chr(b) ELSE '%' || upper(lpad(to_hex(b), 2, '0')) END, '' ORDER BY at)
+        SELECT string_agg(CASE WHEN chr(b) ~ '^[A-Za-z0-9._~-]$' THEN chr(b)
+            ELSE '%' || upper(lpad(to_hex(b), 2, '0')) END, '' ORDER BY at)
         FROM (SELECT at, get_byte(bytes, at) AS b
-            FROM (SELECT convert_to(value, 'UTF8') AS bytes) AS v, generate_series(0, octet_length(bytes) - 1) AS at) AS byte)
+            FROM (SELECT convert_to(value, 'UTF8') AS bytes) AS v,
+                generate_series(0, octet_length(bytes) - 1) AS at) AS byte)
     END
 $$;
 
 CREATE FUNCTION ratchet.check_key_length(text_of_identity text) RETURNS void LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 BEGIN
     IF octet_length(text_of_identity) > 255 THEN
-        PERFORM ratchet.refuse_key('too_long', format('the key has %s bytes and 255 are allowed, since destinations refuse or cut longer keys', octet_length(text_of_identity)),
-            'Use an id in place of a long text.');
+        PERFORM ratchet.refuse_key('too_long', format(
+            'the key has %s bytes and 255 are allowed, since destinations refuse or cut longer keys',
+            octet_length(text_of_identity)), 'Use an id in place of a long text.');
     END IF;
 END $$;
 
@@ -134,15 +146,19 @@ END $$;
 CREATE FUNCTION ratchet.marked_key(key text, generation bigint DEFAULT 1, step text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    marked CONSTANT text := key || CASE WHEN generation = 1 THEN '' ELSE '#' || generation END || coalesce('!' || step, '');
+    marked CONSTANT text := key || CASE WHEN generation = 1 THEN '' ELSE '#' || generation END
+        || coalesce('!' || step, '');
 BEGIN
     IF key ~ '[#!]' THEN
-        PERFORM ratchet.refuse_key('already_marked', 'the key already carries a generation or a step, and a second mark would make it ambiguous',
+        PERFORM ratchet.refuse_key('already_marked',
+            'the key already carries a generation or a step, and a second mark would make it ambiguous',
             'Put both marks on the bare key in one call.');
     ELSIF generation NOT BETWEEN 1 AND 4294967295 THEN
-        PERFORM ratchet.refuse_key('bad_generation', 'a generation is counted from 1 to 4294967295', 'Pass 1 for the first.');
+        PERFORM ratchet.refuse_key('bad_generation',
+            'a generation is counted from 1 to 4294967295', 'Pass 1 for the first.');
     ELSIF step !~ '^[a-z0-9_.-]{1,64}$' THEN
-        PERFORM ratchet.refuse_key('bad_step', 'the name of a step is not one to 64 characters of [a-z0-9_.-]', 'Rename the step.');
+        PERFORM ratchet.refuse_key('bad_step',
+            'the name of a step is not one to 64 characters of [a-z0-9_.-]', 'Rename the step.');
     END IF;
     PERFORM ratchet.check_key_length(marked);
     RETURN marked;

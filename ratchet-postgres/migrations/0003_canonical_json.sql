@@ -33,7 +33,8 @@ END $$;
 
 -- The fewest digits that read back as the double, as ECMAScript prints it. The database never takes the very ends of the
 -- interval that reads back as it; where the one number with fewer digits is such an end, it stands beside what it took.
-CREATE FUNCTION ratchet.shortest_digits(value float8, OUT digits text, OUT point int) LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+CREATE FUNCTION ratchet.shortest_digits(value float8, OUT digits text, OUT point int)
+LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 DECLARE
     shorter numeric;
     candidate text;
@@ -65,7 +66,8 @@ BEGIN
         RETURN CASE token WHEN '-0' THEN '0' ELSE token END;
     ELSIF token ~ '^-?[0-9]+$' THEN
         IF abs(token::numeric) > 9007199254740991 THEN
-            PERFORM ratchet.refuse_input('integer_too_large', 'an integer beyond ±(2^53−1) would be rounded by other readers of JSON', 'Send it as a string.');
+            PERFORM ratchet.refuse_input('integer_too_large',
+                'an integer beyond ±(2^53−1) would be rounded by other readers of JSON', 'Send it as a string.');
         END IF;
         RETURN token;
     END IF;
@@ -89,7 +91,8 @@ CREATE FUNCTION ratchet.canonical_value(value json, levels int, volatile jsonb, 
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     IF levels = 0 THEN
-        PERFORM ratchet.refuse_input('too_deep', 'it is nested more than 64 levels deep', 'Flatten it, or store it elsewhere and pass its id.');
+        PERFORM ratchet.refuse_input('too_deep', 'it is nested more than 64 levels deep',
+            'Flatten it, or store it elsewhere and pass its id.');
     END IF;
     CASE json_typeof(value)
         WHEN 'string' THEN
@@ -97,7 +100,8 @@ BEGIN
         WHEN 'number' THEN
             RETURN ratchet.canonical_number(value::text);
         WHEN 'array' THEN
-            RETURN (SELECT '[' || coalesce(string_agg(ratchet.canonical_value(item, levels - 1, volatile, kinds), ',' ORDER BY at), '') || ']'
+            RETURN (SELECT '[' || coalesce(string_agg(
+                    ratchet.canonical_value(item, levels - 1, volatile, kinds), ',' ORDER BY at), '') || ']'
                 FROM json_array_elements(value) WITH ORDINALITY AS t(item, at));
         WHEN 'object' THEN
             RETURN ratchet.canonical_object(value, levels, volatile, kinds);
@@ -114,24 +118,28 @@ DECLARE
 BEGIN
     SELECT '{' || coalesce(string_agg(to_json(name)::text || ':' || CASE cardinality(kinds)
                 WHEN 0 THEN ratchet.canonical_value(member, levels - 1, volatile, kinds)
-                ELSE ratchet.canonical_value(member, levels - 1, volatile, ratchet.kinds_within(volatile, kinds, name)) END,
+                ELSE ratchet.canonical_value(member, levels - 1, volatile,
+                    ratchet.kinds_within(volatile, kinds, name)) END,
             ',' ORDER BY ratchet.utf16_order(name))
             FILTER (WHERE cardinality(kinds) = 0 OR NOT ratchet.is_volatile(volatile, kinds, name)), '') || '}',
         count(*) = count(DISTINCT name COLLATE "C")
     INTO canonical, is_clear FROM json_each(object) AS t(name, member);
     IF NOT is_clear THEN
-        PERFORM ratchet.refuse_input('duplicate_name', 'an object has two members of one name, and readers of JSON differ in which one counts',
+        PERFORM ratchet.refuse_input('duplicate_name',
+            'an object has two members of one name, and readers of JSON differ in which one counts',
             'Send each member once.');
     END IF;
     RETURN canonical;
 END $$;
 
-CREATE FUNCTION ratchet.is_volatile(volatile jsonb, kinds int[], name text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION ratchet.is_volatile(volatile jsonb, kinds int[], name text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM unnest(kinds) AS kind WHERE volatile -> kind -> 'without' ? name);
 END $$;
 
-CREATE FUNCTION ratchet.kinds_within(volatile jsonb, kinds int[], name text) RETURNS int[] LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION ratchet.kinds_within(volatile jsonb, kinds int[], name text) RETURNS int[]
+LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     RETURN ARRAY(SELECT DISTINCT within::int
         FROM unnest(kinds) AS kind, jsonb_array_elements_text(volatile -> kind -> 'within' -> name) AS within);
@@ -163,7 +171,8 @@ BEGIN
         canonical := ratchet.canonical_value(plain::json, 64, volatile, kinds);
     END IF;
     IF octet_length(canonical) > 262144 THEN
-        PERFORM ratchet.refuse_input('too_large', format('it has %s bytes of JSON and 262144 are allowed', octet_length(canonical)),
+        PERFORM ratchet.refuse_input('too_large',
+            format('it has %s bytes of JSON and 262144 are allowed', octet_length(canonical)),
             'Store it elsewhere and pass its id.');
     END IF;
     RETURN canonical;
@@ -177,6 +186,7 @@ CREATE FUNCTION ratchet.canonical(input json) RETURNS text LANGUAGE sql IMMUTABL
 $$;
 
 -- SHA-256 over the canonical form; as text: encode(ratchet.fingerprint(…), 'hex').
-CREATE FUNCTION ratchet.fingerprint(input json, volatile jsonb DEFAULT '[]') RETURNS bytea LANGUAGE sql IMMUTABLE STRICT AS $$
+CREATE FUNCTION ratchet.fingerprint(input json, volatile jsonb DEFAULT '[]') RETURNS bytea
+LANGUAGE sql IMMUTABLE STRICT AS $$
     SELECT sha256(convert_to(ratchet.canonical_without(input, volatile), 'UTF8'))
 $$;

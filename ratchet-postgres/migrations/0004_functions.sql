@@ -53,7 +53,8 @@ $$;
 CREATE FUNCTION ratchet.require_words(by text, reason text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF by IS NULL OR reason IS NULL THEN
-        PERFORM ratchet.refuse_argument('`by` and `reason` are missing', 'Say who asks for it and why: both are written to the audit trail.');
+        PERFORM ratchet.refuse_argument('`by` and `reason` are missing',
+            'Say who asks for it and why: both are written to the audit trail.');
     END IF;
 END $$;
 
@@ -64,8 +65,9 @@ DECLARE
 BEGIN
     SELECT d.* INTO declared FROM ratchet.declarations AS d WHERE d.operation = of_operation AND d.version = of_version;
     IF NOT FOUND THEN
-        RAISE EXCEPTION 'nobody has declared version % of the operation %', coalesce(quote_literal(of_version), 'NULL'), coalesce(quote_literal(of_operation), 'NULL')
-            USING ERRCODE = 'RT004', DETAIL = coalesce((SELECT 'Declared versions: ' || string_agg(d.version, ', ' ORDER BY d.version)
+        RAISE EXCEPTION 'nobody has declared version % of the operation %',
+            quote_nullable(of_version), quote_nullable(of_operation) USING ERRCODE = 'RT004',
+            DETAIL = coalesce((SELECT 'Declared versions: ' || string_agg(d.version, ', ' ORDER BY d.version)
                 FROM ratchet.declarations AS d WHERE d.operation = of_operation), 'No version of it is declared.'),
             HINT = 'Start a worker of this version once, or call `Client::declare` in a step of the deployment.';
     END IF;
@@ -81,8 +83,9 @@ $$;
 -- The newest record under a key, or what is left of it; NULL if there is none.
 CREATE FUNCTION ratchet.newest(in_namespace text, of_operation text, of_key text, of_generation bigint,
     OUT found ratchet.submitted, OUT fingerprint bytea) LANGUAGE sql STABLE AS $$
-    SELECT ROW(CASE WHEN p.record_id IS NULL THEN 'expired' ELSE 'existing' END, coalesce(p.state, r.ended_as), p.result::json,
-            r.version, r.generation, r.key, NULL, to_timestamp(r.ended_at / 1000.0))::ratchet.submitted, r.fingerprint
+    SELECT ROW(CASE WHEN p.record_id IS NULL THEN 'expired' ELSE 'existing' END, coalesce(p.state, r.ended_as),
+            p.result::json, r.version, r.generation, r.key, NULL,
+            to_timestamp(r.ended_at / 1000.0))::ratchet.submitted, r.fingerprint
     FROM (SELECT n.* FROM ratchet.records AS n
         WHERE n.namespace = in_namespace AND n.operation = of_operation AND n.key = of_key
             AND (of_generation IS NULL OR n.generation = of_generation)
@@ -143,11 +146,13 @@ BEGIN
     IF input IS NULL THEN
         PERFORM ratchet.refuse_argument('the input is missing', 'Pass a JSON document.');
     ELSIF (in_namespace ~ '^[a-z0-9_.-]{1,64}$') IS NOT TRUE THEN
-        PERFORM ratchet.refuse_argument('the namespace is refused', 'It has 1 to 64 characters of a-z, 0-9, `_`, `.` and `-`.');
+        PERFORM ratchet.refuse_argument('the namespace is refused',
+            'It has 1 to 64 characters of a-z, 0-9, `_`, `.` and `-`.');
     ELSIF urgency NOT BETWEEN -32768 AND 32767 THEN
         PERFORM ratchet.refuse_argument('the priority is refused', 'It is from -32768 to 32767.');
     ELSIF after NOT BETWEEN 1 AND 4294967294 THEN
-        PERFORM ratchet.refuse_argument('`new_generation_after` is refused', 'Generations are counted from 1: name the newest one.');
+        PERFORM ratchet.refuse_argument('`new_generation_after` is refused',
+            'Generations are counted from 1: name the newest one.');
     END IF;
     PERFORM ratchet.check_key_length(ratchet.marked_key(key, coalesce(after, 1) + 1)
         || CASE in_namespace WHEN 'default' THEN '' ELSE '@' || in_namespace END);
@@ -179,11 +184,13 @@ BEGIN
         SELECT * INTO newest FROM ratchet.newest(namespace, operation, wanted, NULL);
         told := ratchet.decide_submission(newest.found, newest.fingerprint, version, fingerprint, new_generation_after);
         IF told.answer IS NULL THEN
-            SELECT * INTO made FROM ratchet.insert_record(declared, namespace, wanted, coalesce(new_generation_after, 0) + 1,
-                canonical, fingerprint, earliest, coalesce(priority, declared.priority)::smallint);
+            SELECT * INTO made FROM ratchet.insert_record(declared, namespace, wanted,
+                coalesce(new_generation_after, 0) + 1, canonical, fingerprint, earliest,
+                coalesce(priority, declared.priority)::smallint);
             CONTINUE WHEN made.number IS NULL;
             IF new_generation_after IS NOT NULL THEN
-                PERFORM ratchet.note(made.number, made.made_at, by, 'new_generation', reason, (newest.found).state, 'pending');
+                PERFORM ratchet.note(made.number, made.made_at, by, 'new_generation', reason, (newest.found).state,
+                    'pending');
             END IF;
             told := ROW('new', 'pending', NULL, version, coalesce(new_generation_after, 0) + 1, NULL, NULL, NULL);
         END IF;

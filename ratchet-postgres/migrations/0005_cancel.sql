@@ -18,7 +18,8 @@ $$;
 CREATE FUNCTION ratchet.stop(number bigint, now bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     policy CONSTANT text := (SELECT r.policy FROM ratchet.records AS r WHERE r.id = number);
-    may_be_applied CONSTANT boolean := EXISTS (SELECT FROM ratchet.progress AS p WHERE p.record_id = number AND p.may_be_applied)
+    may_be_applied CONSTANT boolean :=
+        EXISTS (SELECT FROM ratchet.progress AS p WHERE p.record_id = number AND p.may_be_applied)
         OR EXISTS (SELECT FROM ratchet.steps AS s WHERE s.record_id = number AND s.may_be_applied);
     became CONSTANT text := CASE WHEN may_be_applied THEN 'uncertain' ELSE 'cancelled' END;
 BEGIN
@@ -47,7 +48,8 @@ BEGIN
     PERFORM ratchet.require_words(by, reason);
     SELECT p.record_id, p.state, p.lease_started_at INTO was
         FROM ratchet.records AS r JOIN ratchet.progress AS p ON p.record_id = r.id
-        WHERE r.namespace = cancel.namespace AND r.operation = cancel.operation AND r.key = cancel.key AND r.generation = nth
+        WHERE r.namespace = cancel.namespace AND r.operation = cancel.operation AND r.key = cancel.key
+            AND r.generation = nth
         FOR UPDATE OF p;
     now := ratchet.now_in_milliseconds();
     IF NOT FOUND THEN

@@ -33,6 +33,10 @@ async fn a_transaction_of_psql_is_all_or_nothing_and_its_commit_wakes_a_worker()
     psql(&database, "CREATE TABLE orders (id bigint PRIMARY KEY)").await;
     producer.declare(&ratchet::registry![ship]).await.unwrap();
     let working = Working::start(&database.url()).await;
+    // It is there, and sleeps afterwards.
+    let answer = ship::enqueue(&producer, order(9)).await.unwrap();
+    assert!(matches!(answer, Enqueued::New { .. }), "{answer:?}");
+    wait_for_result(&producer, 9).await;
 
     assert_eq!(psql(&database, &transaction(1, "19.9", "ROLLBACK")).await, ["new pending"]);
     assert_eq!(psql(&database, &transaction(2, "1.99e1", "COMMIT")).await, ["new pending"]);

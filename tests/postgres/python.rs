@@ -36,6 +36,10 @@ async fn a_transaction_of_psycopg_is_all_or_nothing_and_its_commit_wakes_a_worke
     producer.declare(&ratchet::registry![ship]).await.unwrap();
     let working = Working::start(&database.url()).await;
     let url = database.url();
+    // It is there, and sleeps afterwards.
+    let answer = ship::enqueue(&producer, order(9)).await.unwrap();
+    assert!(matches!(answer, Enqueued::New { .. }), "{answer:?}");
+    wait_for_result(&producer, 9).await;
 
     assert_eq!(shop(&url, &written_elsewhere(1, "19.90"), "rollback").await, ["new", "orders: 0"]);
     assert_eq!(shop(&url, &written_elsewhere(2, "19.90"), "commit").await, ["new", "orders: 1"]);

@@ -22,8 +22,8 @@ pub use error::LedgerError;
 #[cfg(feature = "testing")]
 pub use memory::MemoryLedger;
 
-use crate::decide::{Answer, Command, Refusal, Stored};
 use crate::contract::Contract;
+use crate::decide::{Answer, Command, Refusal, Stored};
 use crate::model::{
     Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Priority, Record, RecordId, State,
     Submission, Submitted, Version, VolatileFields, WorkerId,

@@ -310,6 +310,7 @@ mod tests {
             Mark::field("order").written("Order").inner(|| ORDER),
             Mark::field("by_id").scattered(|| CUSTOMER),
         ];
+        const NODE: &[Mark] = &[Mark::field("at").volatile(), Mark::field("children").inner(|| NODE)];
         let told = |marks| serde_json::to_value(volatile_fields(marks)).unwrap();
         assert_eq!(
             told(PARTS),
@@ -320,7 +321,6 @@ mod tests {
             ])
         );
         assert_eq!(told(TREE), json!([]));
-        const NODE: &[Mark] = &[Mark::field("at").volatile(), Mark::field("children").inner(|| NODE)];
         assert_eq!(told(NODE).get(0), Some(&json!({"without": ["at"], "within": {"children": [0]}})));
     }
 

@@ -144,7 +144,9 @@ async fn cancelling_does_what_the_ledger_does() {
             told.push(answer);
         }
     }
-    for answer in ["stopped cancelled", "stopped uncertain", "requested running", "refused failed", "no_record"] {
+    for answer in
+        ["stopped cancelled", "stopped uncertain", "requested running", "refused failed", "no_record"]
+    {
         assert!(told.iter().any(|told| told == answer), "{answer}");
     }
 }
@@ -183,7 +185,10 @@ async fn arguments_that_make_no_sense_are_refused() {
         ("'collect_invoice', '1', '{\"id\": 1}', namespace => 'Über'", "RT005"),
         ("'collect_invoice', '1', '{\"id\": 1}', namespace => NULL", "RT005"),
         ("'collect_invoice', '1', '{\"id\": 1}', priority => 40000", "RT005"),
-        ("'collect_invoice', '1', '{\"id\": 1}', new_generation_after => 0, by => 'a', reason => 'b'", "RT005"),
+        (
+            "'collect_invoice', '1', '{\"id\": 1}', new_generation_after => 0, by => 'a', reason => 'b'",
+            "RT005",
+        ),
         ("'collect_invoice', '1', '{\"id\": 1}', new_generation_after => 1, by => 'a'", "RT005"),
         ("'collect_invoice', '1', '{}'", "RT001"),
         ("'collect_invoice', '1', '{\"id\": null}'", "RT001"),

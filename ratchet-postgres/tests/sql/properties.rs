@@ -29,8 +29,24 @@ fn check<T: std::fmt::Debug>(
 /// Texts of all sorts of characters: controls, both sides of the surrogates, the last one.
 fn any_text() -> impl Strategy<Value = String> {
     let odd = prop::sample::select(vec![
-        '\0', '\u{1}', '\u{2}', '\\', '"', '/', '\n', '\u{7f}', '\u{80}', '\u{d7ff}', '\u{e000}', '\u{ffff}',
-        '\u{10000}', '\u{10ffff}', 'u', '0', ' ', '\u{a0}',
+        '\0',
+        '\u{1}',
+        '\u{2}',
+        '\\',
+        '"',
+        '/',
+        '\n',
+        '\u{7f}',
+        '\u{80}',
+        '\u{d7ff}',
+        '\u{e000}',
+        '\u{ffff}',
+        '\u{10000}',
+        '\u{10ffff}',
+        'u',
+        '0',
+        ' ',
+        '\u{a0}',
     ]);
     prop::collection::vec(prop_oneof![odd, any::<char>(), prop::char::range('a', 'e')], 0..7)
         .prop_map(|characters| characters.into_iter().collect())
@@ -38,7 +54,8 @@ fn any_text() -> impl Strategy<Value = String> {
 
 fn any_document() -> impl Strategy<Value = Value> {
     let number = prop::num::f64::ANY.prop_filter("JSON has no other", |number| number.is_finite());
-    let power = (-330_i32..308, 1_u32..1000).prop_map(|(ten, start)| format!("{start}e{ten}").parse::<f64>().unwrap());
+    let power = (-330_i32..308, 1_u32..1000)
+        .prop_map(|(ten, start)| format!("{start}e{ten}").parse::<f64>().unwrap());
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -82,7 +99,8 @@ fn doubles_print_as_ecmascript_prints_them() {
         let start = start as f64;
         start * 2_f64.powi(two)
     });
-    let ends = (1_u64..1000, 15_i32..40).prop_map(|(start, ten)| format!("{start}e{ten}").parse::<f64>().unwrap());
+    let ends =
+        (1_u64..1000, 15_i32..40).prop_map(|(start, ten)| format!("{start}e{ten}").parse::<f64>().unwrap());
     let any = prop::collection::vec(prop_oneof![exact, ends, prop::num::f64::NORMAL], 50);
     check(40, &any, |runtime, connection, numbers| {
         let numbers: Vec<f64> = numbers.into_iter().filter(|number| number.is_finite()).collect();
@@ -95,8 +113,7 @@ fn doubles_print_as_ecmascript_prints_them() {
     });
 }
 
-const TEMPLATES: [&str; 4] =
-    ["a:<x>:v1", "<x>", "o/<x>-x/<y.z>", "n:<y.z>/<x>:<y.z>"];
+const TEMPLATES: [&str; 4] = ["a:<x>:v1", "<x>", "o/<x>-x/<y.z>", "n:<y.z>/<x>:<y.z>"];
 
 fn rendered(template: &str, x: &Value, z: &Value) -> Result<String, KeyError> {
     let mut key = KeyWriter::new();

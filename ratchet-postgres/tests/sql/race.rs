@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ratchet_core::{Ledger as _, Submitted};
 use ratchet_postgres::sqlx::{self, Connection as _, PgConnection};
+use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
 use crate::support::{POLICY, database, declared, refusal, submission, text};
@@ -22,9 +23,12 @@ async fn thirty_two_callers_in_two_languages_make_one_record() {
     for round in 0..5 {
         let invoice = format!("inv_{round}");
         let mut racing = JoinSet::new();
+        let start = Arc::new(Barrier::new(32));
         for _ in 0..16 {
             let (ledger, submission) = (Arc::clone(&ledger), submission("default", &invoice, 1));
+            let ready = Arc::clone(&start);
             racing.spawn(async move {
+                ready.wait().await;
                 match ledger.submit(vec![submission]).await.expect("an answer").remove(0) {
                     Submitted::New { .. } => "new".to_owned(),
                     Submitted::Existing { .. } => "existing".to_owned(),
@@ -32,8 +36,11 @@ async fn thirty_two_callers_in_two_languages_make_one_record() {
                 }
             });
             let mut connection = database.connect().await;
-            let invoice = invoice.clone();
-            racing.spawn(async move { enqueue(&mut connection, &invoice).await.expect("an answer") });
+            let (invoice, ready) = (invoice.clone(), Arc::clone(&start));
+            racing.spawn(async move {
+                ready.wait().await;
+                enqueue(&mut connection, &invoice).await.expect("an answer")
+            });
         }
         let answers = racing.join_all().await;
         let of = |word: &str| answers.iter().filter(|answer| *answer == word).count();
@@ -57,7 +64,11 @@ async fn a_caller_waits_for_the_transaction_that_holds_the_key() {
         let mut second = database.connect().await;
         let waiting = tokio::spawn(async move { enqueue(&mut second, &invoice).await });
         until_somebody_waits(&mut database.connect().await).await;
-        if commits { transaction.commit().await.unwrap() } else { transaction.rollback().await.unwrap() }
+        if commits {
+            transaction.commit().await.unwrap();
+        } else {
+            transaction.rollback().await.unwrap();
+        }
         assert_eq!(waiting.await.unwrap().unwrap(), expected);
     }
 }

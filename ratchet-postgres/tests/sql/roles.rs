@@ -18,9 +18,12 @@ async fn a_producer_may_call_the_functions_and_touch_no_table() {
     assert_eq!(refusal(&before).0, INSUFFICIENT_PRIVILEGE);
     raw_sql(include_str!("../../producer.sql")).execute(&mut owner).await.unwrap();
 
-    let cancel = "SELECT answer FROM ratchet.cancel('collect_invoice', 'invoice:a:collect:v1', 'ada', 'a test')";
+    let cancel =
+        "SELECT answer FROM ratchet.cancel('collect_invoice', 'invoice:a:collect:v1', 'ada', 'a test')";
     let state = "SELECT state FROM ratchet.state('collect_invoice', 'invoice:a:collect:v1')";
-    for (call, expected) in [(enqueue, "new"), (enqueue, "existing"), (cancel, "stopped"), (state, "cancelled")] {
+    for (call, expected) in
+        [(enqueue, "new"), (enqueue, "existing"), (cancel, "stopped"), (state, "cancelled")]
+    {
         assert_eq!(text(&mut shop, call).await.unwrap().as_deref(), Some(expected), "{call}");
     }
     for forbidden in [
@@ -33,6 +36,7 @@ async fn a_producer_may_call_the_functions_and_touch_no_table() {
         "DELETE FROM ratchet.records RETURNING key",
         "INSERT INTO ratchet.declarations VALUES (0, 'a', '1', '<a>', '', '', '') RETURNING version",
         "SELECT ratchet.stop(1, 0)",
+        "SELECT ratchet.key('collect_invoice', '1', '{\"id\": \"a\"}')",
         "SELECT number::text FROM ratchet.insert_record(NULL, 'default', 'a', 1, '1', '', 0, 0::smallint)",
         "SELECT ratchet.newest('default', 'collect_invoice', 'invoice:a:collect:v1', 1)::text",
     ] {
@@ -45,5 +49,8 @@ async fn a_producer_may_call_the_functions_and_touch_no_table() {
     raw_sql(trap).execute(&mut owner).await.unwrap();
     raw_sql("SET search_path = trap, pg_catalog").execute(&mut shop).await.unwrap();
     assert_eq!(text(&mut shop, enqueue).await.unwrap().as_deref(), Some("existing"));
-    raw_sql("DROP SCHEMA trap CASCADE; DROP OWNED BY shop; DROP ROLE shop").execute(&mut owner).await.unwrap();
+    raw_sql("DROP SCHEMA trap CASCADE; DROP OWNED BY shop; DROP ROLE shop")
+        .execute(&mut owner)
+        .await
+        .unwrap();
 }

@@ -118,7 +118,9 @@ pub(crate) async fn make(
     }
     for command in stage.commands() {
         let answers = ledger.apply(vec![Order { id: id.clone(), command }]).await.expect("an answer");
-        answers.into_iter().for_each(|answer| drop(answer.expect("no refusal")));
+        for answer in answers {
+            answer.expect("no refusal");
+        }
     }
     if stage == Stage::Purged {
         let due = format!(

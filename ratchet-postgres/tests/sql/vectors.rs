@@ -51,8 +51,7 @@ async fn key(connection: &mut PgConnection, vector: &Value) -> Result<String, sq
 async fn rendered_keys() {
     let mut connection = connect().await;
     for vector in vectors(KEYS, "rendered") {
-        let key =
-            key(&mut connection, &vector).await.unwrap_or_else(|error| panic!("{vector}: {error}"));
+        let key = key(&mut connection, &vector).await.unwrap_or_else(|error| panic!("{vector}: {error}"));
         assert_eq!(key, vector["key"], "{vector}");
     }
 }

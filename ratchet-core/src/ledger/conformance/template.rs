@@ -2,9 +2,9 @@
 
 use super::Fixture;
 use super::build::{COLLECT, MAIL};
+use crate::contract::Contract;
 use crate::ledger::Served;
 use crate::ledger::{Declaration, LedgerError};
-use crate::contract::Contract;
 use crate::model::{HiddenPath, HiddenPaths, OperationName, Priority, Version, VolatileFields};
 use crate::policy::Policy;
 
