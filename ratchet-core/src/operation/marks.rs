@@ -321,7 +321,15 @@ mod tests {
             ])
         );
         assert_eq!(told(TREE), json!([]));
-        assert_eq!(told(NODE).get(0), Some(&json!({"without": ["at"], "within": {"children": [0]}})));
+        // However often the compiler wrote the constant down.
+        let kinds = told(NODE);
+        let kinds = kinds.as_array().unwrap();
+        assert!((1..5).contains(&kinds.len()), "{kinds:?}");
+        for kind in kinds {
+            assert_eq!(kind["without"], json!(["at"]));
+            let child = kind["within"]["children"][0].as_u64().unwrap();
+            assert!(kinds.get(usize::try_from(child).unwrap()).is_some(), "{kinds:?}");
+        }
     }
 
     #[test]
