@@ -77,7 +77,8 @@ pub use ratchet_core::{
     LedgerError, ManageError, NamedStep, Namespace, NotAccepted, OnUnknown, OnceError, OnceErrorKind,
     Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload, PayloadError, Pin, Policy, Priority,
     Record, RecordId, Registry, RegistryError, Request, RetryPolicy, Sending, StepName, Submission,
-    Submitted, Token, Uncertainty, Version, Worker, WorkerBuilder, WorkerError, WorkerId, decide, ledger,
+    Submitted, Token, Uncertainty, Version, VolatileFields, Worker, WorkerBuilder, WorkerError, WorkerId,
+    decide, ledger,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 
