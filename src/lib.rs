@@ -77,8 +77,8 @@ pub use ratchet_core::{
     KeyDigest, KeyError, KeyPart, LedgerError, ManageError, NameError, NamedStep, Namespace, NotAccepted,
     OnUnknown, OnceError, OnceErrorKind, Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload,
     PayloadError, Pin, Policy, Priority, Queue, Record, RecordId, Registry, RegistryError, Request,
-    RetryPolicy, Sending, StepName, Submission, Submitted, Token, Uncertainty, Version, Worker,
-    WorkerBuilder, WorkerError, WorkerId, decide, ledger,
+    RetryPolicy, Sending, StepName, Submission, Submitted, Token, Uncertainty, Version, VolatileFields,
+    Worker, WorkerBuilder, WorkerError, WorkerId, decide, ledger,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 

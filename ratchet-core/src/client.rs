@@ -95,6 +95,23 @@ impl Client {
         Ok(refused.into_iter().map(one).collect())
     }
 
+    /// Writes down what a worker of these operations would at its start, so that they can be enqueued before there is one.
+    ///
+    /// For a step of a deployment, where programs in other languages enqueue in the database.
+    ///
+    /// # Errors
+    /// If the ledger fails, or holds another key template for one of the operations.
+    ///
+    /// ```
+    /// # async fn example(client: ratchet_core::Client, registry: ratchet_core::Registry) -> Result<(), ratchet_core::LedgerError> {
+    /// // `registry` is what `ratchet::registry![collect_invoice]` makes.
+    /// client.declare(&registry).await
+    /// # }
+    /// ```
+    pub async fn declare(&self, registry: &Registry) -> Result<(), LedgerError> {
+        self.ledger.declare(registry.declarations()).await
+    }
+
     /// A worker for these operations, in this namespace.
     pub fn worker(&self, registry: Registry) -> WorkerBuilder {
         WorkerBuilder::new(self.ledger.clone(), self.namespace.clone(), registry)

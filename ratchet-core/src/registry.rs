@@ -76,6 +76,11 @@ impl Registry {
             template: handler.spec().template.to_owned(),
             new_identity: handler.spec().new_identity.map(str::to_owned),
             hidden: handler.hidden(),
+            volatile: handler.volatile(),
+            policy: handler.spec().policy.clone(),
+            contract: handler.spec().contract.clone(),
+            priority: handler.spec().priority,
+            queue: handler.spec().queue.clone(),
         };
         self.handlers.values().map(declaration).collect()
     }

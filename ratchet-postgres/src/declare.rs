@@ -38,6 +38,7 @@ pub(crate) async fn declare(
             Err(refused) => return Ok(Err(refused)),
         }
         hide(&mut transaction, declaration).await?;
+        describe(&mut transaction, declaration).await?;
     }
     transaction.commit().await.while_trying(doing)?;
     Ok(Ok(()))
@@ -63,6 +64,31 @@ async fn record(connection: &mut PgConnection, declaration: &Declaration) -> Res
         .execute(connection)
         .await
         .while_trying("record a key template")?;
+    Ok(())
+}
+
+/// Keeps what the functions for other languages enqueue with; a worker that starts again writes nothing.
+async fn describe(connection: &mut PgConnection, declaration: &Declaration) -> Result<(), Fault> {
+    const WRITE: &str = "INSERT INTO ratchet.declarations AS d \
+            (operation, version, template, policy, contract, priority, queue, volatile) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
+        ON CONFLICT (operation, version) DO UPDATE SET template = excluded.template, policy = excluded.policy, \
+            contract = excluded.contract, priority = excluded.priority, queue = excluded.queue, \
+            volatile = excluded.volatile \
+        WHERE (d.template, d.policy, d.contract, d.priority, d.queue, d.volatile) IS DISTINCT FROM (excluded.template, \
+            excluded.policy, excluded.contract, excluded.priority, excluded.queue, excluded.volatile)";
+    sqlx::query(WRITE)
+        .bind(declaration.operation.as_str())
+        .bind(declaration.version.as_str())
+        .bind(escaped(&declaration.template))
+        .bind(as_json(&declaration.policy)?)
+        .bind(as_json(&declaration.contract)?)
+        .bind(declaration.priority.0)
+        .bind(declaration.queue.as_str())
+        .bind(as_json(&declaration.volatile)?)
+        .execute(connection)
+        .await
+        .while_trying("record what is declared")?;
     Ok(())
 }
 

@@ -19,6 +19,12 @@
 //!
 //! The last two lines are for tables of later releases, and are run by the role that owns the schema.
 //!
+//! A program that only enqueues, looks up and cancels by the functions in the database, in whatever language, needs no more than
+//!
+//! ```sql
+#![doc = include_str!("../producer.sql")]
+//! ```
+//!
 //! # Free text
 //!
 //! PostgreSQL's `text` holds no zero byte. Names and keys cannot have one, and JSON writes it as `\u0000`; in the words of

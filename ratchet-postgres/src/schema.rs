@@ -10,7 +10,13 @@ use crate::error::{Fault, While as _, code};
 /// Every step from one version to the next, in order; a released file never changes.
 ///
 /// They are not run by `sqlx::migrate!`, whose table of applied migrations belongs to the user of the database.
-const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001_initial.sql")];
+const MIGRATIONS: [&str; 5] = [
+    include_str!("../migrations/0001_initial.sql"),
+    include_str!("../migrations/0002_key_language.sql"),
+    include_str!("../migrations/0003_canonical_json.sql"),
+    include_str!("../migrations/0004_functions.sql"),
+    include_str!("../migrations/0005_cancel.sql"),
+];
 
 /// The version that this release reads and writes.
 #[allow(clippy::cast_possible_wrap, reason = "a handful of files")]

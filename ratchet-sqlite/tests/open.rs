@@ -8,7 +8,10 @@ use std::sync::Arc;
 use common::{all, claim, id, open, other_connection, payload, settle, submit, submit_new, url};
 use ratchet_core::decide::Stored;
 use ratchet_core::ledger::Declaration;
-use ratchet_core::{HiddenPaths, Ledger as _, LedgerError, Outcome, State, Submitted, Version};
+use ratchet_core::{
+    Contract, HiddenPaths, Ledger as _, LedgerError, Outcome, Policy, Priority, State, Submitted, Version,
+    VolatileFields,
+};
 use ratchet_sqlite::SqliteLedger;
 use sqlx::Connection as _;
 
@@ -63,6 +66,10 @@ async fn a_reopened_ledger_holds_everything() {
         template: "invoice:<id>:collect:v1".to_owned(),
         new_identity: None,
         hidden: HiddenPaths::default(),
+        volatile: VolatileFields::default(),
+        policy: Policy::DEFAULT,
+        contract: Contract::NONE,
+        priority: Priority(0),
     };
     let ledger = open(directory.path()).await;
     ledger.declare(vec![template.clone()]).await.unwrap();

@@ -31,6 +31,8 @@ enum Task {
     },
     /// Lists the steps of `test`.
     Steps,
+    /// Makes the Python with psycopg that a test runs, in the folder of build products.
+    Python,
     /// Measures the lexicons on labelled keys and names.
     Lexicon(lexicon::Files),
 }
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
             }
             Ok(())
         }
+        Task::Python => tools::need_python(),
         Task::Lexicon(files) => lexicon::measure(&files),
     };
     match ended {

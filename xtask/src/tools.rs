@@ -28,17 +28,38 @@ pub(crate) fn need_cargo_deny() -> Result<(), Failed> {
     run(&format!("cargo install --locked --debug --root {FOLDER} cargo-deny@0.20.2"))
 }
 
+/// A Python with psycopg, in the folder of build products: a test enqueues from it.
+pub(crate) fn need_python() -> Result<(), Failed> {
+    // Binary packages, so that no compiler and no header is needed.
+    const CLIENT: &str = "psycopg[binary]==3.3.9";
+    let python = format!("{FOLDER}/python/bin/python");
+    if works(&format!("{python} -m psycopg.version")) {
+        return Ok(());
+    }
+    println!("installing psycopg into {FOLDER}/python");
+    if !works("python3 -m ensurepip --version") {
+        install("python3-venv")?;
+    }
+    run(&format!("python3 -m venv --clear {FOLDER}/python"))?;
+    run(&format!("{python} -m pip install --quiet --disable-pip-version-check {CLIENT}"))
+}
+
 /// The server of `PostgreSQL` from Debian's packages, if the machine has none. The tests start servers of their own.
 pub(crate) fn need_postgres() -> Result<(), Failed> {
     if has_postgres() {
         return Ok(());
     }
-    println!("installing PostgreSQL's server (Debian's package `postgresql`)");
+    install("postgresql")
+}
+
+/// A package of Debian's.
+fn install(package: &str) -> Result<(), Failed> {
+    println!("installing Debian's package `{package}`");
     let sudo = if works("sudo --non-interactive true") { "sudo " } else { "" };
     run(&format!("{sudo}apt-get update"))?;
     // Nothing is asked: there may be nobody to answer.
     run_with(
-        &format!("{sudo}apt-get install --yes --no-install-recommends postgresql"),
+        &format!("{sudo}apt-get install --yes --no-install-recommends {package}"),
         &[("DEBIAN_FRONTEND", "noninteractive")],
     )
 }

@@ -27,11 +27,13 @@ pub use memory::MemoryLedger;
 pub use offer::{AwaitedEnds, Offer, Room};
 pub(crate) use purge::purge_all;
 
+use crate::contract::Contract;
 use crate::decide::{Answer, Command, Refusal, Stored};
 use crate::model::{
-    Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Queue, Record, RecordId, State, Submission,
-    Submitted, Version, WorkerId,
+    Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Priority, Queue, Record, RecordId, State,
+    Submission, Submitted, Version, VolatileFields, WorkerId,
 };
+use crate::policy::Policy;
 use crate::time::Timestamp;
 
 /// What a call to a ledger becomes.
@@ -107,7 +109,8 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
     /// is an error unless the declaration carries a reason. One that was accepted once stays accepted beside those
     /// that came after it, without any reason: while a change is rolled out, old and new workers start in any order.
     ///
-    /// What any worker hid of the inputs of one version stays hidden.
+    /// What any worker hid of the inputs of one version stays hidden. Of the rest the last declaration counts: a ledger
+    /// that programs without the code can submit to keeps it for them.
     fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()>;
 
     /// What is hidden of the inputs of one operation and version; `None` if no worker declared it so far, so that it is
@@ -230,6 +233,16 @@ pub struct Declaration {
     pub new_identity: Option<String>,
     /// What of an input is not shown to people.
     pub hidden: HiddenPaths,
+    /// What of an input is no part of its fingerprint.
+    pub volatile: VolatileFields,
+    /// How its records are retried, bounded and kept.
+    pub policy: Policy,
+    /// What its destination promises.
+    pub contract: Contract,
+    /// How urgent its records are.
+    pub priority: Priority,
+    /// In which queue they wait.
+    pub queue: Queue,
 }
 
 impl Declaration {

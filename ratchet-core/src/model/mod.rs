@@ -11,6 +11,7 @@ mod outcome;
 mod payload;
 mod record;
 mod submission;
+mod volatile;
 
 pub use attempt::{Attempt, AttemptEnd, AuditEntry};
 pub use cause::{Cause, CauseKind};
@@ -25,3 +26,5 @@ pub use outcome::{Outcome, OutcomeKind};
 pub use payload::{Fingerprint, Payload, PayloadError};
 pub use record::{Lease, Priority, Record, State, Token, Tombstone, Uncertainty};
 pub use submission::{Conflict, Renewal, Submission, Submitted};
+pub(crate) use volatile::ObjectKind;
+pub use volatile::VolatileFields;

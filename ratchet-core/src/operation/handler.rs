@@ -4,10 +4,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::marks::{Mark, hidden_paths};
+use super::marks::{Mark, hidden_paths, volatile_fields};
 use super::{Codec, Declared, Operation, Returns, Spec, State, States};
 use crate::context::Context;
-use crate::model::{Cause, CauseKind, HiddenPaths, Outcome, Payload};
+use crate::model::{Cause, CauseKind, HiddenPaths, Outcome, Payload, VolatileFields};
 use crate::reconcile::{self, Inquiry, Question};
 
 /// What a handler is given beside its input.
@@ -85,6 +85,12 @@ impl Handler {
     #[must_use]
     pub fn hidden(&self) -> HiddenPaths {
         hidden_paths(self.marks)
+    }
+
+    /// What of an input is no part of its fingerprint.
+    #[must_use]
+    pub fn volatile(&self) -> VolatileFields {
+        volatile_fields(self.marks)
     }
 
     /// Runs one attempt.

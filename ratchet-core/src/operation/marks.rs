@@ -6,7 +6,7 @@ use std::ptr;
 use serde_json::Value;
 
 use super::Input;
-use crate::model::{HiddenPath, HiddenPaths, hide};
+use crate::model::{HiddenPath, HiddenPaths, ObjectKind, VolatileFields, hide};
 
 /// A field of an input that is marked, or holds fields that are; made by `#[derive(Input)]`.
 #[derive(Debug, Clone, Copy)]
@@ -183,6 +183,53 @@ fn remove_volatile(value: &mut Value, marks: &[Mark]) -> bool {
     removed
 }
 
+/// What the fingerprint leaves out, for programs that do not have the types.
+pub(crate) fn volatile_fields(marks: &'static [Mark]) -> VolatileFields {
+    let mut types = vec![marks];
+    let mut kinds = Vec::new();
+    while let Some(marks) = types.get(kinds.len()).copied() {
+        let mut kind = ObjectKind::default();
+        describe(marks, &mut kind, &mut types, &mut Vec::new());
+        kinds.push(kind);
+    }
+    VolatileFields::new(kinds)
+}
+
+/// Adds the marks of a type to the kind of its objects; `flattened` are types whose fields stand in it already.
+fn describe(
+    marks: &'static [Mark],
+    kind: &mut ObjectKind,
+    types: &mut Vec<&'static [Mark]>,
+    flattened: &mut Vec<&'static [Mark]>,
+) {
+    for mark in marks {
+        let inner = (mark.inner)();
+        if let Some(name) = mark.name.filter(|_| mark.volatile) {
+            kind.without.insert(name.to_owned());
+        }
+        match mark.name {
+            _ if mark.scattered || inner.is_empty() => {}
+            Some(name) => {
+                kind.within.entry(name.to_owned()).or_default().insert(place_of(inner, types));
+            }
+            None if holds(flattened, inner) => {}
+            None => {
+                flattened.push(inner);
+                describe(inner, kind, types, flattened);
+            }
+        }
+    }
+}
+
+/// Where the type stands in the list, at its end if it is new.
+fn place_of(marks: &'static [Mark], types: &mut Vec<&'static [Mark]>) -> usize {
+    let known = types.iter().position(|other| ptr::eq(*other, marks));
+    known.unwrap_or_else(|| {
+        types.push(marks);
+        types.len() - 1
+    })
+}
+
 /// The paths of what is personal.
 pub(crate) fn hidden_paths(marks: &'static [Mark]) -> HiddenPaths {
     let mut paths = Vec::new();
@@ -254,6 +301,35 @@ mod tests {
         assert_eq!(without_volatile(&order(), ORDER), Some(rest));
         assert_eq!(without_volatile(&json!({"id": 7}), ORDER), None);
         assert_eq!(without_volatile(&order(), &[]), None);
+    }
+
+    #[test]
+    fn what_the_fingerprint_leaves_out_is_told_to_programs_without_the_types() {
+        const PARTS: &[Mark] = &[
+            Mark::field("flat").flattened().inner(|| CUSTOMER),
+            Mark::field("order").written("Order").inner(|| ORDER),
+            Mark::field("by_id").scattered(|| CUSTOMER),
+        ];
+        const NODE: &[Mark] = &[Mark::field("at").volatile(), Mark::field("children").inner(|| NODE)];
+        let told = |marks| serde_json::to_value(volatile_fields(marks)).unwrap();
+        assert_eq!(
+            told(PARTS),
+            json!([
+                {"without": ["seen"], "within": {"Order": [1]}},
+                {"without": ["at"], "within": {"customers": [2]}},
+                {"without": ["seen"], "within": {}},
+            ])
+        );
+        assert_eq!(told(TREE), json!([]));
+        // However often the compiler wrote the constant down.
+        let kinds = told(NODE);
+        let kinds = kinds.as_array().unwrap();
+        assert!((1..5).contains(&kinds.len()), "{kinds:?}");
+        for kind in kinds {
+            assert_eq!(kind["without"], json!(["at"]));
+            let child = kind["within"]["children"][0].as_u64().unwrap();
+            assert!(kinds.get(usize::try_from(child).unwrap()).is_some(), "{kinds:?}");
+        }
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use super::Fixture;
 use super::build::{COLLECT, MAIL};
+use crate::contract::Contract;
 use crate::ledger::Served;
 use crate::ledger::{Declaration, LedgerError};
-use crate::model::{HiddenPath, HiddenPaths, OperationName, Version};
+use crate::model::{HiddenPath, HiddenPaths, OperationName, Priority, Version, VolatileFields};
+use crate::policy::Policy;
 
 fn template(operation: OperationName, template: &str, new_identity: Option<&str>) -> Declaration {
     Declaration {
@@ -13,6 +15,10 @@ fn template(operation: OperationName, template: &str, new_identity: Option<&str>
         template: template.to_owned(),
         new_identity: new_identity.map(str::to_owned),
         hidden: HiddenPaths::default(),
+        volatile: VolatileFields::default(),
+        policy: Policy::DEFAULT,
+        contract: Contract::NONE,
+        priority: Priority(0),
     }
 }
 

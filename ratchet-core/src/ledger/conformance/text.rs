@@ -8,9 +8,10 @@ use crate::contract::Contract;
 use crate::decide::{Answer, Command, PinRequest};
 use crate::ledger::{Declaration, LedgerError};
 use crate::model::{
-    Cause, CauseKind, Fingerprint, HiddenPaths, Outcome, Payload, Renewal, State, Submission, Submitted,
-    Token,
+    Cause, CauseKind, Fingerprint, HiddenPaths, Outcome, Payload, Priority, Renewal, State, Submission,
+    Submitted, Token, VolatileFields,
 };
+use crate::policy::Policy;
 
 /// A zero byte at both ends and between, both quotes, line ends, escapes, a comment and characters beyond ASCII.
 const AWKWARD: &str = "\0a\0b 'single' ''twice'' \"double\" \\ \\0 \\u0000 \r\n\t\u{b}\u{1b} -- ; /* ?1 :a $1 %s \u{e4}\u{2028}\u{1f9fe}\0";
@@ -117,6 +118,10 @@ pub async fn templates_are_compared_to_the_end(fixture: Fixture) {
         template: text.to_owned(),
         new_identity: reason.map(str::to_owned),
         hidden: HiddenPaths::default(),
+        volatile: VolatileFields::default(),
+        policy: Policy::DEFAULT,
+        contract: Contract::NONE,
+        priority: Priority(0),
     };
     let declare = |one| fixture.ledger.declare(vec![one]);
     declare(template(AWKWARD, None)).await.expect("the first");

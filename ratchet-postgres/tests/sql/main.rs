@@ -1,0 +1,9 @@
+//! The functions in the database for programs in other languages: they answer as the code does.
+
+mod decisions;
+mod properties;
+mod race;
+mod roles;
+mod stages;
+mod support;
+mod vectors;
