@@ -95,8 +95,9 @@ pub async fn the_next_due_moment_is_the_earliest_of_waits_and_leases(fixture: Fi
 /// The wait is counted by the ledger's clock, down to nothing and not below.
 pub async fn the_wait_for_the_next_due_moment_shrinks_to_nothing(fixture: Fixture) {
     let next = async || fixture.ledger.next_due(Namespace::DEFAULT, offers()).await.expect("next_due");
-    let _ = fixture.submit(Submission { not_before: Some(at(HOUR)), ..submission("invoice:1") }).await;
-    fixture.advance(HOUR - SECOND);
+    let _ =
+        fixture.submit(Submission { not_before: Some(at(HOUR + SECOND)), ..submission("invoice:1") }).await;
+    fixture.advance(HOUR);
     assert_eq!(next().await, Some(SECOND));
     fixture.advance(SECOND);
     assert_eq!(next().await, Some(Duration::ZERO), "due now");
