@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ratchet_core::Namespace;
 use ratchet_core::ledger::{Claim, Offer, Room};
+use ratchet_core::{Namespace, OperationName};
 use sqlx::{PgConnection, PgExecutor};
 
 use crate::columns::Columns;
@@ -51,7 +51,7 @@ pub(crate) async fn left(
     if room.is_endless() {
         return Ok(room);
     }
-    let limited: Vec<&str> = room.limited().map(|operation| operation.as_str()).collect();
+    let limited: Vec<&str> = room.limited().map(OperationName::as_str).collect();
     let rows = sqlx::query(RUNNING)
         .bind(namespace.as_str())
         .bind(limited)

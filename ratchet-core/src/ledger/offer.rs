@@ -100,6 +100,7 @@ impl AwaitedEnds {
     }
 
     /// Whether sleepers are to be woken after these answers were committed.
+    #[must_use]
     pub fn came_with(&self, answers: &[Result<Answer, Refusal>]) -> bool {
         let is_end = |answer: &Result<Answer, Refusal>| {
             matches!(answer, Ok(Answer::Settled(_) | Answer::Released | Answer::Now(_)))

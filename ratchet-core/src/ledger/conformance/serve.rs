@@ -134,8 +134,9 @@ pub async fn uncertain_records_are_to_be_asked_about_when_they_are_due(fixture: 
 /// The wait is counted by the ledger's clock, down to nothing and not below.
 pub async fn the_wait_for_the_next_due_moment_shrinks_to_nothing(fixture: Fixture) {
     let next = async || fixture.ledger.next_due(Namespace::DEFAULT, offers()).await.expect("next_due");
-    let _ = fixture.submit(Submission { not_before: Some(at(HOUR)), ..submission("invoice:1") }).await;
-    fixture.advance(HOUR - SECOND);
+    let _ =
+        fixture.submit(Submission { not_before: Some(at(HOUR + SECOND)), ..submission("invoice:1") }).await;
+    fixture.advance(HOUR);
     assert_eq!(next().await, Some(SECOND));
     fixture.advance(SECOND);
     assert_eq!(next().await, Some(Duration::ZERO), "due now");
