@@ -53,7 +53,7 @@ async fn a_transaction_that_read_before_another_wrote_is_told_to_begin_immediate
     let error = once_in(&mut transaction, &ctx, "book", async |tx| shop.insert(tx).await).await.unwrap_err();
     assert_eq!(
         (error.kind(), error.outcome().kind()),
-        (OnceErrorKind::ReadBeforeWrite, OutcomeKind::NotApplied)
+        (OnceErrorKind::OldSnapshot, OutcomeKind::NotApplied)
     );
     assert!(error.to_string().contains("BEGIN IMMEDIATE"), "{error}");
     drop(transaction);
