@@ -15,7 +15,10 @@ pub(crate) enum Fault {
     /// Another transaction came in between, which the snapshot of this one is too old to see; nothing was changed.
     OldSnapshot,
     /// A statement failed before in the transaction, which does nothing more.
-    Aborted { doing: &'static str, source: SharedError },
+    Aborted {
+        doing: &'static str,
+        source: SharedError,
+    },
     ReadOnly,
     Full,
     NoSchema,
@@ -107,9 +110,7 @@ impl Fault {
             Self::Damaged(what) => LedgerError::Damaged { what: (*what).to_owned() },
             Self::Aborted { doing, source }
             | Self::Disconnected { doing, source }
-            | Self::Store { doing, source } => {
-                LedgerError::Store { doing, source: Box::new(source.clone()) }
-            }
+            | Self::Store { doing, source } => LedgerError::Store { doing, source: Box::new(source.clone()) },
         }
     }
 

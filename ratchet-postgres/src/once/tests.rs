@@ -29,13 +29,20 @@ struct Stage {
 
 impl Stage {
     async fn new() -> Self {
+        Self::isolated("read committed").await
+    }
+
+    async fn isolated(isolation: &'static str) -> Self {
         let database = shared().database().await;
         let mut connection = database.connect().await;
         crate::migrate_effects(&mut connection).await.unwrap();
         let table = "CREATE TABLE bookings (id bigint GENERATED ALWAYS AS IDENTITY)";
         sqlx::raw_sql(table).execute(&mut connection).await.unwrap();
         let proxy = shared().proxy().await;
-        let pool = PgPoolOptions::new().max_connections(1);
+        let pool = PgPoolOptions::new().max_connections(1).after_connect(move |connection, _| {
+            let setting = "SELECT set_config('default_transaction_isolation', $1, false)";
+            Box::pin(async move { sqlx::query(setting).bind(isolation).execute(connection).await.map(drop) })
+        });
         let pool = pool.connect(&database.url_through(&proxy)).await.unwrap();
         Self { database, proxy, pool, ctx: attempt().await, runs: AtomicU32::new(0) }
     }
@@ -124,14 +131,16 @@ async fn a_commit_that_did_not_arrive_is_not_applied() {
 
 #[tokio::test]
 async fn a_commit_that_arrives_while_the_row_is_read_is_found() {
-    let stage = Stage::new().await;
-    stage.proxy.cut("COMMIT", Cut::Held);
-    let (booked, ()) = tokio::join!(stage.book(LONG), async {
-        stage.waits().await;
-        stage.proxy.release();
-    });
-    assert_eq!(booked.unwrap(), 1);
-    assert_eq!(stage.seen().await, (1, 1, 1));
+    for isolation in ["read committed", "serializable"] {
+        let stage = Stage::isolated(isolation).await;
+        stage.proxy.cut("COMMIT", Cut::Held);
+        let (booked, ()) = tokio::join!(stage.book(LONG), async {
+            stage.waits().await;
+            stage.proxy.release();
+        });
+        assert_eq!(booked.unwrap(), 1, "{isolation}");
+        assert_eq!(stage.seen().await, (1, 1, 1));
+    }
 }
 
 #[tokio::test]
@@ -151,8 +160,12 @@ async fn a_transaction_that_stays_open_is_unknown_and_the_next_attempt_reads_the
 async fn where_there_is_no_connection_to_read_the_row_the_effect_is_unknown() {
     let stage = Stage::new().await;
     stage.proxy.cut("COMMIT", Cut::After);
-    let (booked, ()) = tokio::join!(stage.book(SHORTLY), stage.pool.close());
-    let error = booked.unwrap_err();
+    let guard = EffectGuard::of(&stage.ctx, "book").unwrap();
+    let booked = looking_back_for(SHORTLY, &stage.pool, &guard, async |_| {
+        drop(stage.pool.close());
+        Ok(1)
+    });
+    let error = booked.await.unwrap_err();
     assert_eq!((error.kind(), error.outcome().kind()), (OnceErrorKind::CommitUnknown, OutcomeKind::Unknown));
 }
 
@@ -169,6 +182,21 @@ async fn a_call_that_is_dropped_at_its_commit_is_unknown_for_the_attempt() {
     };
     hanging.await;
     assert_eq!(stage.unsent(), OutcomeKind::Unknown);
+}
+
+#[tokio::test]
+async fn a_commit_that_was_refused_needs_no_look() {
+    let stage = Stage::new().await;
+    let deferred = "ALTER TABLE bookings ADD seat int UNIQUE DEFERRABLE INITIALLY DEFERRED";
+    sqlx::raw_sql(deferred).execute(&mut stage.database.connect().await).await.unwrap();
+    let guard = EffectGuard::of(&stage.ctx, "book").unwrap();
+    let booked = looking_back_for(SHORTLY, &stage.pool, &guard, async |tx| {
+        drop(stage.pool.close());
+        sqlx::query("INSERT INTO bookings (seat) VALUES (1), (1)").execute(tx).await?;
+        Ok(1)
+    });
+    let error = booked.await.unwrap_err();
+    assert_eq!((error.kind(), error.outcome().kind()), (OnceErrorKind::Store, OutcomeKind::NotApplied));
 }
 
 #[tokio::test]

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ratchet_core::serde_json::{Value, json};
 use ratchet_core::{Cause, CauseKind, Failure, OnceErrorKind, OutcomeKind};
-use ratchet_postgres::{once, once_in};
 use ratchet_postgres::sqlx;
+use ratchet_postgres::{once, once_in};
 
 use crate::shop::{Shop, pool};
 

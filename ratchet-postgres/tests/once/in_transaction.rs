@@ -109,7 +109,9 @@ async fn a_duplicate_that_waited_for_an_older_snapshot_is_not_applied() {
         once_in(&mut holding, &first, "book", async |tx| shop.insert(tx).await).await.unwrap();
         let mut waiting = shop.pool.begin().await.unwrap();
         let (error, ()) = tokio::join!(
-            async { once_in(&mut waiting, &second, "book", async |tx| shop.insert(tx).await).await.unwrap_err() },
+            async {
+                once_in(&mut waiting, &second, "book", async |tx| shop.insert(tx).await).await.unwrap_err()
+            },
             async {
                 shop.waiting_for_locks(1).await;
                 holding.commit().await.unwrap();

@@ -49,7 +49,8 @@ async fn a_database_without_a_ledger_has_the_one_table_whoever_makes_it_first() 
         starting.spawn(async move { migrate_effects(&mut *pool.acquire().await.unwrap()).await.unwrap() });
     }
     starting.join_all().await;
-    let tables = "SELECT relname::text FROM pg_class WHERE relnamespace = 'ratchet'::regnamespace AND relkind = 'r'";
+    let tables =
+        "SELECT relname::text FROM pg_class WHERE relnamespace = 'ratchet'::regnamespace AND relkind = 'r'";
     let mut tables: Vec<String> = sqlx::query_scalar(tables).fetch_all(&shop.pool).await.unwrap();
     tables.sort();
     assert_eq!(tables, ["effects", "effects_schema"]);

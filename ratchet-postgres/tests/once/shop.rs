@@ -7,8 +7,8 @@ use ratchet_core::decide::{Answer, Command};
 use ratchet_core::ledger::{Claim, Order, Served};
 use ratchet_core::{
     Cause, CauseKind, Context, Contract, Failure, Generation, Key, MemoryLedger, Namespace, OnceError,
-    OperationName, Outcome, Payload, Policy, Priority, Record, RecordId, RetryPolicy, SharedLedger, Submission,
-    Version, WorkerId,
+    OperationName, Outcome, Payload, Policy, Priority, Record, RecordId, RetryPolicy, SharedLedger,
+    Submission, Version, WorkerId,
 };
 use ratchet_postgres::sqlx::postgres::PgPoolOptions;
 use ratchet_postgres::sqlx::{self, AssertSqlSafe, PgConnection, PgPool};
