@@ -70,7 +70,10 @@ impl Stage {
         let waiting = "SELECT count(*) FROM pg_stat_activity \
             WHERE datname = current_database() AND wait_event_type = 'Lock'";
         let mut connection = self.database.connect().await;
-        while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut connection).await.unwrap() == 0 {}
+        let looks = async {
+            while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut connection).await.unwrap() == 0 {}
+        };
+        tokio::time::timeout(Duration::from_secs(10), looks).await.expect("somebody who waits");
     }
 
     /// What the attempt is told about something that it certainly did not send.

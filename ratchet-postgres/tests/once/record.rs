@@ -1,10 +1,12 @@
 //! The ledger is in the same database, and its record is checked.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Command};
 use ratchet_core::{OnceErrorKind, OutcomeKind, State};
 use ratchet_postgres::{once, once_in};
+use tokio::time::timeout;
 
 use crate::shop::Shop;
 
@@ -56,7 +58,7 @@ async fn heartbeats_do_not_wait_for_the_closure() {
     let (ctx, record) = shop.first_attempt().await;
     let booking = once(&shop.pool, &ctx, "book", async |tx| {
         let run = shop.insert(tx).await?;
-        let renew = Command::Renew { token: record.token, duration: std::time::Duration::from_mins(2) };
+        let renew = Command::Renew { token: record.token, duration: Duration::from_mins(2) };
         Ok((run, matches!(shop.apply(&record, renew).await, Answer::Renewed { .. })))
     });
     assert_eq!(booking.await.unwrap(), (1, true));
@@ -86,7 +88,8 @@ async fn effects_of_one_record_at_the_same_time_do_not_wait_for_each_other() {
     let (ctx, _) = shop.first_attempt().await;
     let mut one = shop.pool.begin().await.unwrap();
     once_in(&mut one, &ctx, "one", async |tx| shop.insert(tx).await).await.unwrap();
-    once(&shop.pool, &ctx, "other", async |tx| shop.insert(tx).await).await.unwrap();
+    let other = once(&shop.pool, &ctx, "other", async |tx| shop.insert(tx).await);
+    timeout(Duration::from_secs(20), other).await.expect("no lock to wait for").unwrap();
     one.commit().await.unwrap();
     assert_eq!(shop.bookings().await, 2);
 }

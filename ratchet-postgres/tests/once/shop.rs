@@ -136,13 +136,12 @@ impl Shop {
         const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
             WHERE datname = current_database() AND wait_event_type = 'Lock'";
         let mut connection = self.database.connect().await;
-        loop {
-            let waiting: i64 = sqlx::query_scalar(WAITING).fetch_one(&mut connection).await.unwrap();
-            if waiting >= connections {
-                return;
-            }
-            tokio::task::yield_now().await;
-        }
+        let looks = async {
+            while sqlx::query_scalar::<_, i64>(WAITING).fetch_one(&mut connection).await.unwrap()
+                < connections
+            {}
+        };
+        tokio::time::timeout(Duration::from_secs(20), looks).await.expect("somebody who waits");
     }
 }
 
