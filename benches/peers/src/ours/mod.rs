@@ -40,13 +40,13 @@ async fn job(input: Charge) -> Result<u64, Failure> {
 /// Has its effect in the database.
 #[ratchet::operation(name = "pay", version = "1", key = "effect:<id>:v1", destination = Contract::DATABASE)]
 #[allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
-async fn pay(id: u64) -> Result<u64, Failure> {
-    Ok(id)
+async fn pay(input: Charge) -> Result<u64, Failure> {
+    Ok(input.amount_cents)
 }
 
 /// An attempt at it, as a worker hands it to the handler.
 fn attempt(id: u64) -> Context {
-    pay::test_context(&id)
+    pay::test_context(&Charge::new(id))
 }
 
 /// The answer to a duplicate says so, after its input was compared with that on record.
