@@ -127,7 +127,7 @@ impl<W: Work> Worker<W> {
                     waiting.extend(calls.into_iter().rev().map(|call| vec![call]));
                 }
                 Err(Fault::Busy | Fault::OldSnapshot) if calls.len() == 1 => {
-                    calls.drain(..).for_each(|call| self.wait_with(call))
+                    calls.drain(..).for_each(|call| self.wait_with(call));
                 }
                 Err(fault) => refuse::<W>(calls, &fault, self.patient.lock_timeout),
             }
