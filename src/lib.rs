@@ -45,7 +45,8 @@
 //!   [`derive@KeyPart`] are for the types in between.
 //! - [`Ratchet`] opens a ledger and is the [`Client`] that enqueues, cancels, replays and resolves.
 //! - [`Context`] is what an attempt knows about itself, [`Failure`] how it says what it knows about its effect.
-//!   [`Context::step`] names one of several effects. `ratchet::sqlite::once` has one in a database of yours.
+//!   [`Context::step`] names one of several effects. `once` of `ratchet::sqlite` and `ratchet::postgres` has one in a
+//!   database of yours.
 //! - [`Contract`] says what a destination promises; [`OnUnknown`] and [`RetryPolicy`] what follows where it does not.
 //! - [`decide`] holds the one function that decides what happens next to a record.
 //!

@@ -12,6 +12,13 @@ use ratchet_core::LedgerError;
 pub(crate) enum Fault {
     /// Somebody else's lock, or a transaction that came in between; nothing was changed.
     Busy,
+    /// Another transaction came in between, which the snapshot of this one is too old to see; nothing was changed.
+    OldSnapshot,
+    /// A statement failed before in the transaction, which does nothing more.
+    Aborted {
+        doing: &'static str,
+        source: SharedError,
+    },
     ReadOnly,
     Full,
     NoSchema,
@@ -59,8 +66,10 @@ impl Fault {
     /// What `error` means, which came up while the ledger tried to do something.
     pub(crate) fn of(doing: &'static str, error: sqlx::Error) -> Self {
         match code(&error).as_deref() {
-            // Waited too long for a lock, a deadlock, another transaction came first.
-            Some("55P03" | "40P01" | "40001") => Self::Busy,
+            // Waited too long for a lock, a deadlock.
+            Some("55P03" | "40P01") => Self::Busy,
+            Some("40001") => Self::OldSnapshot,
+            Some("25P02") => Self::Aborted { doing, source: SharedError(Arc::new(error)) },
             Some("25006") => Self::ReadOnly,
             Some("53100") => Self::Full,
             // No such table, no such schema.
@@ -93,21 +102,21 @@ impl Fault {
     /// What a caller is told; `waited` is how long a connection waits for a lock.
     pub(crate) fn told(&self, waited: Duration) -> LedgerError {
         match self {
-            Self::Busy => LedgerError::Busy { waited },
+            Self::Busy | Self::OldSnapshot => LedgerError::Busy { waited },
             Self::ReadOnly => LedgerError::ReadOnly,
             Self::Full => LedgerError::Full,
             Self::NoSchema => LedgerError::NoSchema,
             Self::NewerSchema { found, known } => LedgerError::NewerSchema { found: *found, known: *known },
             Self::Damaged(what) => LedgerError::Damaged { what: (*what).to_owned() },
-            Self::Disconnected { doing, source } | Self::Store { doing, source } => {
-                LedgerError::Store { doing, source: Box::new(source.clone()) }
-            }
+            Self::Aborted { doing, source }
+            | Self::Disconnected { doing, source }
+            | Self::Store { doing, source } => LedgerError::Store { doing, source: Box::new(source.clone()) },
         }
     }
 
     /// Whether it may concern one call alone, so that the others of its batch deserve a try of their own.
     pub(crate) fn concerns_one_call(&self) -> bool {
-        matches!(self, Self::Damaged(_) | Self::Busy)
+        matches!(self, Self::Damaged(_) | Self::Busy | Self::OldSnapshot)
     }
 }
 

@@ -126,7 +126,9 @@ impl<W: Work> Worker<W> {
                 Err(fault) if fault.concerns_one_call() && calls.len() > 1 => {
                     waiting.extend(calls.into_iter().rev().map(|call| vec![call]));
                 }
-                Err(Fault::Busy) if calls.len() == 1 => calls.drain(..).for_each(|call| self.wait_with(call)),
+                Err(Fault::Busy | Fault::OldSnapshot) if calls.len() == 1 => {
+                    calls.drain(..).for_each(|call| self.wait_with(call));
+                }
                 Err(fault) => refuse::<W>(calls, &fault, self.patient.lock_timeout),
             }
         }

@@ -5,6 +5,8 @@
 //! is answered, and the database's clock decides about leases. [`enqueue_in`] and [`submit_in`] work inside a transaction
 //! of yours.
 //!
+//! [`once()`] guards an effect in a database of yours, whatever ledger there is: a row beside the effect keeps it single.
+//!
 //! Tested with PostgreSQL 15. The database's encoding must be UTF8. Between a program and the database may stand a pooler
 //! that keeps a session to its client; one that gives out a connection per transaction breaks prepared statements and
 //! notifications.
@@ -38,11 +40,13 @@ mod claim;
 mod columns;
 mod declare;
 mod desk;
+mod effects;
 mod enqueue;
 mod error;
 mod lane;
 mod ledger;
 mod maintenance;
+mod once;
 mod options;
 mod overview;
 mod read;
@@ -57,8 +61,9 @@ mod write;
 
 pub use enqueue::{enqueue_in, submit_in, submit_in_at};
 pub use ledger::PostgresLedger;
+pub use once::{once, once_in};
 pub use options::PostgresOptions;
-pub use schema::migrate;
+pub use schema::{migrate, migrate_effects};
 
 /// The sqlx whose connections [`submit_in`], [`enqueue_in`] and [`migrate`] take: version 0.9. A program that depends
 /// on sqlx itself needs the same version, since the types of another are others. It has the features `runtime-tokio` and

@@ -22,7 +22,7 @@ fn millis(at: Timestamp) -> i64 {
     at.as_millis()
 }
 
-fn number(token: Token) -> i64 {
+pub(crate) fn number(token: Token) -> i64 {
     i64::try_from(token.get()).unwrap_or(i64::MAX)
 }
 

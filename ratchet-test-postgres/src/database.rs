@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sqlx::{Connection as _, PgConnection};
 
-use crate::Server;
+use crate::{Proxy, Server};
 
 /// An empty database, which another test gets after this value is dropped.
 #[derive(Debug)]
@@ -59,6 +59,12 @@ impl Database<'_> {
     #[must_use]
     pub fn url_as(&self, role: &str) -> String {
         self.server.url_as(role, &self.name)
+    }
+
+    /// Its address through a proxy.
+    #[must_use]
+    pub fn url_through(&self, proxy: &Proxy) -> String {
+        proxy.url(&self.name)
     }
 
     /// A connection of the test's own.

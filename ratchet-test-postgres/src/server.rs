@@ -83,6 +83,11 @@ impl Server {
         format!("postgres://{role}@localhost/{database}?host={}", self.folder.path().display())
     }
 
+    /// The socket that it listens on.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.folder.path().join(".s.PGSQL.5432")
+    }
+
     fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }

@@ -31,9 +31,9 @@ pub enum OnceErrorKind {
     LeaseLost,
     /// Another writer held the database for too long; nothing was done.
     Busy,
-    /// The caller's transaction read before another program wrote, so it cannot write any more; nothing was done. Begin
-    /// it so that it takes the write lock at once.
-    ReadBeforeWrite,
+    /// The transaction sees the database as it was before another one wrote, so it cannot write any more; nothing of the
+    /// effect is left in it. Begin a new one.
+    OldSnapshot,
     /// The table of effects is missing; nothing was done.
     NoTable,
     /// The database failed before COMMIT was asked for; rolled back.

@@ -1,7 +1,7 @@
 //! What guards an effect in a database of the handler's own: identity, fence and outcomes, without any SQL.
 //!
 //! A store's `once` keeps one row per effect, written in one transaction with it. This module says what the row means; a
-//! store only reads and writes it. Programs use `ratchet_sqlite::once`.
+//! store only reads and writes it. Programs use `once` of `ratchet_sqlite` or `ratchet_postgres`.
 
 mod error;
 

@@ -124,7 +124,7 @@ where
 /// [`once()`] inside a transaction of yours, which you commit: the effect happened if, and only if, it commits.
 ///
 /// Take a `BEGIN IMMEDIATE` transaction. One that was begun otherwise and has read cannot write any more if another
-/// program wrote meanwhile, and gets [`OnceErrorKind::ReadBeforeWrite`]; begin it anew then.
+/// program wrote meanwhile, and gets [`OnceErrorKind::OldSnapshot`]; begin it anew then.
 ///
 /// After an error the transaction holds nothing of the closure, and you may go on with it, or drop it. Pass an error of
 /// your COMMIT on with `?`: the outcome is unknown then, and the next attempt reads the row. Do not turn it into
@@ -247,7 +247,7 @@ fn failed(guard: &EffectGuard<'_>, fault: &Fault, asked: Instant) -> OnceError {
     let refused = |kind, why| guard.rolled_back(kind, Cause::new(CauseKind::Error, why));
     match fault {
         Fault::ReadBeforeWrite => refused(
-            OnceErrorKind::ReadBeforeWrite,
+            OnceErrorKind::OldSnapshot,
             "the transaction read before another program wrote, so it cannot write any more: begin it with `BEGIN IMMEDIATE`",
         ),
         Fault::NoSchema => refused(

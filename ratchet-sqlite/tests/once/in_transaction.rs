@@ -51,10 +51,7 @@ async fn a_transaction_that_read_before_another_wrote_is_told_to_begin_immediate
     read.fetch_one(&mut *transaction).await.unwrap();
     sqlx::query("INSERT INTO bookings VALUES (70)").execute(&shop.pool).await.unwrap();
     let error = once_in(&mut transaction, &ctx, "book", async |tx| shop.insert(tx).await).await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.outcome().kind()),
-        (OnceErrorKind::ReadBeforeWrite, OutcomeKind::NotApplied)
-    );
+    assert_eq!((error.kind(), error.outcome().kind()), (OnceErrorKind::OldSnapshot, OutcomeKind::NotApplied));
     assert!(error.to_string().contains("BEGIN IMMEDIATE"), "{error}");
     drop(transaction);
     // One that asks first takes its turn.

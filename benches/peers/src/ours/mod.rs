@@ -8,7 +8,7 @@ pub(crate) use sqlite::OnSqlite;
 
 use std::ops::Range;
 
-use ratchet::{Client, Contract, Failure, Input};
+use ratchet::{Client, Context, Contract, Failure, Input};
 use serde::{Deserialize, Serialize};
 
 use crate::board;
@@ -35,6 +35,18 @@ impl Charge {
 async fn job(input: Charge) -> Result<u64, Failure> {
     board::started(input.id);
     Ok(input.amount_cents)
+}
+
+/// Has its effect in the database.
+#[ratchet::operation(name = "pay", version = "1", key = "effect:<id>:v1", destination = Contract::DATABASE)]
+#[allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
+async fn pay(input: Charge) -> Result<u64, Failure> {
+    Ok(input.amount_cents)
+}
+
+/// An attempt at it, as a worker hands it to the handler.
+fn attempt(id: u64) -> Context {
+    pay::test_context(&Charge::new(id))
 }
 
 /// The answer to a duplicate says so, after its input was compared with that on record.
