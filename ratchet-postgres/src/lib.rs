@@ -39,6 +39,7 @@ mod ledger;
 mod maintenance;
 mod options;
 mod read;
+mod readers;
 mod row;
 mod schema;
 mod session;
