@@ -90,7 +90,7 @@ impl Readers {
             let Some((mut connection, since)) = idle else {
                 return self.connector.connect().await;
             };
-            if since.elapsed() < trusted_for || is_alive(&mut connection).await {
+            if since.elapsed() < trusted_for || is_alive(&mut connection, &self.connector).await {
                 return Ok(connection);
             }
         }

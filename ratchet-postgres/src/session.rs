@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::error::{Fault, While as _};
 
-/// How long a new connection may take.
+/// How long a new connection may take at the most.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
 /// A connection that rested for longer is asked for a sign of life before it is trusted with a call.
@@ -37,7 +37,10 @@ impl Connector {
             set_up(&mut connection, self).await?;
             Ok(connection)
         };
-        timeout(CONNECT_WITHIN, connects).await.map_err(|_| Fault::no_answer(doing))?.while_trying(doing)
+        timeout(CONNECT_WITHIN.min(self.answer_timeout), connects)
+            .await
+            .map_err(|_| Fault::no_answer(doing))?
+            .while_trying(doing)
     }
 
     /// The one connection that listens.
@@ -76,8 +79,10 @@ async fn set_up(connection: &mut PgConnection, connector: &Connector) -> Result<
     Ok(())
 }
 
-pub(crate) async fn is_alive(connection: &mut PgConnection) -> bool {
-    matches!(timeout(TRUSTED_FOR, connection.ping()).await, Ok(Ok(())))
+/// Asks for a sign of life.
+pub(crate) async fn is_alive(connection: &mut PgConnection, connector: &Connector) -> bool {
+    let within = TRUSTED_FOR.min(connector.answer_timeout);
+    matches!(timeout(within, connection.ping()).await, Ok(Ok(())))
 }
 
 /// The one connection of a task, made again after a failure.
@@ -101,7 +106,7 @@ impl Session {
     pub(crate) async fn connection(&mut self) -> Result<&mut PgConnection, Fault> {
         if self.used_at.elapsed() > TRUSTED_FOR
             && let Some(connection) = &mut self.open
-            && !is_alive(connection).await
+            && !is_alive(connection, &self.connector).await
         {
             self.open = None;
         }

@@ -61,6 +61,10 @@ impl Database<'_> {
         self.server.url_as(role, &self.name)
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// A connection of the test's own.
     pub async fn connect(&self) -> PgConnection {
         connect(&self.url()).await

@@ -13,7 +13,9 @@
 #![allow(clippy::missing_panics_doc, reason = "tests fail by panicking")]
 
 mod database;
+mod proxy;
 mod server;
 
 pub use database::Database;
+pub use proxy::{Fault, Proxy};
 pub use server::{Server, shared};

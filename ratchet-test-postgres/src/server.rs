@@ -83,6 +83,10 @@ impl Server {
         format!("postgres://{role}@localhost/{database}?host={}", self.folder.path().display())
     }
 
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.folder.path().join(".s.PGSQL.5432")
+    }
+
     fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }

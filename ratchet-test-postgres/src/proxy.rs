@@ -1,0 +1,189 @@
+//! A network that fails on purpose.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::sync::Notify;
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::{Database, Server};
+
+/// What happens to one exchange: a request of the program and the server's answer to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The connection ends before the server sees the request.
+    CutBeforeRequest,
+    /// The server does what it was asked, and the connection ends before anybody learns of it.
+    CutBeforeAnswer,
+    /// The connection ends in the middle of the answer.
+    CutWithinAnswer,
+    /// Nothing passes any more, and both sides believe in the connection.
+    FreezeBeforeRequest,
+    /// The same after the server did what it was asked.
+    FreezeBeforeAnswer,
+}
+
+impl Fault {
+    /// Every one.
+    pub const ALL: [Self; 5] = [
+        Self::CutBeforeRequest,
+        Self::CutBeforeAnswer,
+        Self::CutWithinAnswer,
+        Self::FreezeBeforeRequest,
+        Self::FreezeBeforeAnswer,
+    ];
+}
+
+/// Stands between a program and its server until it is dropped, which cuts all connections.
+#[derive(Debug)]
+pub struct Proxy {
+    port: u16,
+    plan: Arc<Plan>,
+    accepting: JoinHandle<()>,
+}
+
+/// What is to go wrong next.
+#[derive(Debug, Default)]
+struct Plan {
+    next: Mutex<Next>,
+    healed: Notify,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+enum Next {
+    #[default]
+    Nothing,
+    Once {
+        after: usize,
+        fault: Fault,
+    },
+    Always(Fault),
+}
+
+impl Server {
+    /// Opens a way to this server through a free port of this machine, inside the Tokio runtime of the caller.
+    pub async fn proxy(&self) -> Proxy {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        let plan = Arc::new(Plan::default());
+        let accepting = tokio::spawn(accept(listener, self.socket(), Arc::clone(&plan)));
+        Proxy { port, plan, accepting }
+    }
+}
+
+impl Proxy {
+    /// The address of a database by this way, as the server's superuser.
+    #[must_use]
+    pub fn url(&self, database: &Database<'_>) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/{}?sslmode=disable", self.port, database.name())
+    }
+
+    /// Lets so many exchanges pass, of whatever connection, and then has one fail.
+    pub fn fail_once(&self, after: usize, fault: Fault) {
+        *self.plan.next() = Next::Once { after, fault };
+    }
+
+    /// Has every exchange fail from now on, also those of new connections.
+    pub fn fail_always(&self, fault: Fault) {
+        *self.plan.next() = Next::Always(fault);
+    }
+
+    /// Whether the failure that was asked for is still to come.
+    #[must_use]
+    pub fn is_to_fail(&self) -> bool {
+        !matches!(*self.plan.next(), Next::Nothing)
+    }
+
+    /// Lets everything pass again. Connections that were frozen are cut.
+    pub fn heal(&self) {
+        *self.plan.next() = Next::Nothing;
+        self.plan.healed.notify_waiters();
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+impl Plan {
+    fn next(&self) -> MutexGuard<'_, Next> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What happens to the exchange that begins.
+    fn fault(&self) -> Option<Fault> {
+        let mut next = self.next();
+        match *next {
+            Next::Nothing => None,
+            Next::Always(fault) => Some(fault),
+            Next::Once { after: 0, fault } => {
+                *next = Next::Nothing;
+                Some(fault)
+            }
+            Next::Once { after, fault } => {
+                *next = Next::Once { after: after - 1, fault };
+                None
+            }
+        }
+    }
+}
+
+async fn accept(listener: TcpListener, socket: PathBuf, plan: Arc<Plan>) {
+    let mut connections = JoinSet::new();
+    while let Ok((client, _)) = listener.accept().await {
+        let _ = client.set_nodelay(true);
+        let (socket, plan) = (socket.clone(), Arc::clone(&plan));
+        connections.spawn(async move {
+            // A server that is down refuses, and so does this by hanging up.
+            if let Ok(server) = UnixStream::connect(socket).await {
+                let _ = carry(client, server, &plan).await;
+            }
+        });
+    }
+}
+
+/// Carries exchanges until one is to fail or a side hangs up. What the server says without being asked is one too.
+async fn carry(mut client: TcpStream, mut server: UnixStream, plan: &Plan) -> io::Result<()> {
+    let (mut request, mut answer) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    let (mut asked, mut fault) = (false, None);
+    loop {
+        tokio::select! {
+            length = client.read(&mut request) => {
+                let length = length?;
+                if !std::mem::replace(&mut asked, true) {
+                    fault = plan.fault();
+                }
+                match fault {
+                    _ if length == 0 => return Ok(()),
+                    Some(Fault::CutBeforeRequest) => return Ok(()),
+                    Some(Fault::FreezeBeforeRequest) => return freeze(plan).await,
+                    _ => server.write_all(&request[..length]).await?,
+                }
+            }
+            length = server.read(&mut answer) => {
+                let length = length?;
+                if !std::mem::replace(&mut asked, false) {
+                    fault = plan.fault();
+                }
+                match fault.take() {
+                    _ if length == 0 => return Ok(()),
+                    Some(Fault::CutBeforeAnswer) => return Ok(()),
+                    Some(Fault::CutWithinAnswer) => return client.write_all(&answer[..length / 2]).await,
+                    Some(Fault::FreezeBeforeAnswer) => return freeze(plan).await,
+                    _ => client.write_all(&answer[..length]).await?,
+                }
+            }
+        }
+    }
+}
+
+/// The caller holds both sides open meanwhile.
+async fn freeze(plan: &Plan) -> io::Result<()> {
+    plan.healed.notified().await;
+    Ok(())
+}
