@@ -42,6 +42,12 @@ impl Server {
     /// Makes and starts a server of its own.
     #[must_use]
     pub fn start() -> Self {
+        Self::start_with("")
+    }
+
+    /// The same with further lines of its `postgresql.conf`, which come after those of every server.
+    #[must_use]
+    pub fn start_with(further: &str) -> Self {
         let folder = tempfile::Builder::new().prefix("ratchet-pg-").tempdir_in("/tmp").expect("a folder");
         let user = user_instead_of_root(folder.path());
         if let Some((user, group)) = user {
@@ -53,7 +59,8 @@ impl Server {
             "initdb",
             &["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C"],
         );
-        let settings = format!("{SETTINGS}unix_socket_directories = '{}'\n", server.folder.path().display());
+        let settings =
+            format!("{SETTINGS}unix_socket_directories = '{}'\n{further}\n", server.folder.path().display());
         let file = server.data().join("postgresql.auto.conf");
         fs::write(file, settings).expect("the server's settings");
         server.resume();

@@ -65,9 +65,9 @@ async fn claims() {
         let record = timeout(SOON, claims).await.expect("a lease that is lost ends by itself");
         assert_eq!(record.id, id(name));
         assert_eq!(stored(ways, name).await.token, record.token, "the lease is the last one");
-        let done = Command::Settle { token: record.token, outcome: Outcome::done(payload("paid")) };
-        assert_eq!(order(ways, &record, &Command::Start { token: record.token }).await, Answer::Started);
-        assert_eq!(order(ways, &record, &done).await, Answer::Settled(State::Succeeded));
+        let start = Command::Start { token: record.token };
+        let started = ways.near.apply(vec![Order { id: record.id, command: start }]).await.unwrap();
+        assert_eq!(started, [Ok(Answer::Started)]);
     })
     .await;
 }
