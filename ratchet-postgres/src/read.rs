@@ -27,13 +27,16 @@ pub(crate) async fn find(connection: &mut PgConnection, id: &RecordId) -> Result
 }
 
 pub(crate) async fn attempts(connection: &mut PgConnection, id: &RecordId) -> Result<Vec<Attempt>, Fault> {
-    const ATTEMPTS: &str = "SELECT a.* FROM ratchet.records AS r JOIN ratchet.attempts AS a ON a.record_id = r.id \
+    const ATTEMPTS: &str = "SELECT a.token, a.worker, a.version, a.leased_at, a.started_at, a.ended_at, a.outcome, \
+            a.cause, a.late \
+        FROM ratchet.records AS r JOIN ratchet.attempts AS a ON a.record_id = r.id \
         WHERE r.namespace = $1 AND r.operation = $2 AND r.key = $3 AND r.generation = $4 ORDER BY a.token";
     rows_of(connection, ATTEMPTS, id).await?.iter().map(read_attempt).collect()
 }
 
 pub(crate) async fn audit(connection: &mut PgConnection, id: &RecordId) -> Result<Vec<AuditEntry>, Fault> {
-    const AUDIT: &str = "SELECT a.* FROM ratchet.records AS r JOIN ratchet.audit AS a ON a.record_id = r.id \
+    const AUDIT: &str = "SELECT a.at, a.by, a.action, a.reason, a.from_state, a.to_state \
+        FROM ratchet.records AS r JOIN ratchet.audit AS a ON a.record_id = r.id \
         WHERE r.namespace = $1 AND r.operation = $2 AND r.key = $3 AND r.generation = $4 ORDER BY a.id";
     rows_of(connection, AUDIT, id).await?.iter().map(crate::audit::read).collect()
 }

@@ -46,10 +46,12 @@ pub struct Proxy {
 }
 
 /// What is to go wrong next.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Plan {
     next: Mutex<Next>,
     healed: Notify,
+    /// Where connections lead.
+    socket: Mutex<PathBuf>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -68,8 +70,9 @@ impl Server {
     pub async fn proxy(&self) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
-        let plan = Arc::new(Plan::default());
-        let accepting = tokio::spawn(accept(listener, self.socket(), Arc::clone(&plan)));
+        let (next, healed) = (Mutex::default(), Notify::new());
+        let plan = Arc::new(Plan { next, healed, socket: Mutex::new(self.socket()) });
+        let accepting = tokio::spawn(accept(listener, Arc::clone(&plan)));
         Proxy { port, plan, accepting }
     }
 }
@@ -97,6 +100,11 @@ impl Proxy {
         !matches!(*self.plan.next(), Next::Nothing)
     }
 
+    /// Leads new connections to another server, as an address does after a failover.
+    pub fn lead_to(&self, server: &Server) {
+        *self.plan.socket.lock().unwrap_or_else(PoisonError::into_inner) = server.socket();
+    }
+
     /// Lets everything pass again. Connections that were frozen are cut.
     pub fn heal(&self) {
         *self.plan.next() = Next::Nothing;
@@ -113,6 +121,10 @@ impl Drop for Proxy {
 impl Plan {
     fn next(&self) -> MutexGuard<'_, Next> {
         self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.socket.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What happens to the exchange that begins.
@@ -133,14 +145,14 @@ impl Plan {
     }
 }
 
-async fn accept(listener: TcpListener, socket: PathBuf, plan: Arc<Plan>) {
+async fn accept(listener: TcpListener, plan: Arc<Plan>) {
     let mut connections = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
         let _ = client.set_nodelay(true);
-        let (socket, plan) = (socket.clone(), Arc::clone(&plan));
+        let plan = Arc::clone(&plan);
         connections.spawn(async move {
             // A server that is down refuses, and so does this by hanging up.
-            if let Ok(server) = UnixStream::connect(socket).await {
+            if let Ok(server) = UnixStream::connect(plan.socket()).await {
                 let _ = carry(client, server, &plan).await;
             }
         });

@@ -1,7 +1,7 @@
 //! Producers and workers under load, a destination that counts, and what must be true once a fault is over.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::support::{all, claim_of, payload, submission};
 const SOON: Duration = Duration::from_secs(30);
 
 /// Short, so that what a fault leaves behind is taken over while the test runs.
-const LEASE: Duration = Duration::from_millis(800);
+const LEASE: Duration = Duration::from_millis(1_500);
 
 /// Long enough for others to move.
 pub(crate) const A_MOMENT: Duration = Duration::from_millis(5);
@@ -30,7 +30,6 @@ pub(crate) const A_MOMENT: Duration = Duration::from_millis(5);
 #[derive(Default)]
 struct Destination {
     effects: Mutex<HashSet<RecordId>>,
-    requests: AtomicUsize,
 }
 
 /// What producers, workers and the test share.
@@ -72,7 +71,9 @@ impl Load {
         fault.await;
         self.closing.store(true, Ordering::Relaxed);
         timeout(SOON, producing.join_all()).await.expect("producers end");
-        timeout(SOON, self.settled()).await.expect("everything acknowledged is settled");
+        if timeout(SOON, self.settled()).await.is_err() {
+            panic!("not everything acknowledged is settled: {:?}", self.unsettled().await);
+        }
         self.done.store(true, Ordering::Relaxed);
         timeout(SOON, working.join_all()).await.expect("workers end");
         self.look().await;
@@ -88,7 +89,7 @@ impl Load {
     pub(crate) async fn progresses(&self) {
         let before = self.succeeded.lock().unwrap().len();
         let progress = async {
-            while self.succeeded.lock().unwrap().len() < before + 20 {
+            while self.succeeded.lock().unwrap().len() < before + 10 {
                 sleep(A_MOMENT).await;
             }
         };
@@ -125,15 +126,19 @@ impl Load {
     async fn produce(self: Arc<Self>, name: usize) {
         let mut number = 0;
         while !self.closing.load(Ordering::Relaxed) {
-            let wanted = quickly_repeated(&format!("{name}.{number}"));
-            let answer = self.ledger(name).submit(vec![wanted]).await;
+            let id = self.submit(name, &format!("{name}.{number}")).await;
+            self.acknowledged.lock().unwrap().insert(id);
+            number += 1;
+            sleep(4 * A_MOMENT).await;
+        }
+    }
+
+    /// Submits until it is acknowledged: a try that failed may have been committed.
+    async fn submit(&self, name: usize, invoice: &str) -> RecordId {
+        loop {
+            let answer = self.ledger(name).submit(vec![quickly_repeated(invoice)]).await;
             match self.noted(answer).await.as_deref() {
-                Some([Submitted::New { id } | Submitted::Existing { id, .. }]) => {
-                    self.acknowledged.lock().unwrap().insert(id.clone());
-                    number += 1;
-                    sleep(A_MOMENT).await;
-                }
-                // The same again: the first try may have been committed.
+                Some([Submitted::New { id } | Submitted::Existing { id, .. }]) => return id.clone(),
                 None => {}
                 other => panic!("{other:?}"),
             }
@@ -168,7 +173,6 @@ impl Load {
             Err(Refusal::Superseded) => return,
             other => panic!("{other:?}"),
         }
-        self.destination.requests.fetch_add(1, Ordering::Relaxed);
         self.destination.effects.lock().unwrap().insert(record.id.clone());
         let outcome = Outcome::done(payload("paid"));
         match self.order(number, record, Command::Settle { token: record.token, outcome }).await {
@@ -196,14 +200,20 @@ impl Load {
         }
     }
 
+    async fn unsettled(&self) -> Vec<Record> {
+        let records = all(self.ledger(0)).await.into_iter();
+        let succeeded = self.succeeded.lock().unwrap();
+        records.filter(|record| !succeeded.contains_key(&record.id)).take(3).collect()
+    }
+
     /// Everything acknowledged has succeeded, once, under the token that was told so, with one effect.
     async fn look(&self) {
         let records = all(self.ledger(0)).await;
         let on_record: HashSet<RecordId> = records.iter().map(|record| record.id.clone()).collect();
         let acknowledged = self.acknowledged.lock().unwrap().clone();
         assert!(acknowledged.len() > 20, "too little happened: {}", acknowledged.len());
-        assert_eq!(acknowledged, on_record, "what was acknowledged is what is on record");
-        assert_eq!(*self.destination.effects.lock().unwrap(), on_record, "as many effects as operations");
+        assert!(acknowledged == on_record, "what was acknowledged is not what is on record");
+        assert!(*self.destination.effects.lock().unwrap() == on_record, "effects are not operations");
         let succeeded = std::mem::take(&mut *self.succeeded.lock().unwrap());
         for record in records {
             assert_eq!(record.state, State::Succeeded, "{record:?}");

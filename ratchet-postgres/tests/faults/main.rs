@@ -3,7 +3,10 @@
 mod calls;
 mod connections;
 mod load;
+mod migration;
 mod network;
+mod standby;
 #[path = "../ledger/support.rs"]
 mod support;
+mod timeouts;
 mod ways;
