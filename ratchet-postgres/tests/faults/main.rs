@@ -2,8 +2,10 @@
 
 mod calls;
 mod connections;
+mod guards;
 mod load;
 mod migration;
+mod million;
 mod network;
 mod standby;
 #[path = "../ledger/support.rs"]
