@@ -10,7 +10,7 @@ use ratchet_test_postgres::Fault;
 use tokio::time::{sleep, timeout};
 
 use crate::support::{OPERATION, VERSION, all, claim_of, execute, id, payload, submit, submit_new};
-use crate::ways::{SOON, Ways, in_every_phase};
+use crate::ways::{PATIENCE, SOON, Ways, in_every_phase};
 
 /// A record that is leased and, if `started`, whose handler is entered.
 async fn leased(ways: &Ways, name: &str, started: bool) -> Record {
@@ -207,6 +207,25 @@ async fn reads() {
     .await;
 }
 
+/// Connections that fail while they are made.
+#[tokio::test]
+async fn connecting() {
+    let mut ways = Ways::new().await;
+    for fault in Fault::ALL {
+        for exchange in 0.. {
+            ways.start_again().await;
+            let name = format!("{fault:?}.{exchange}");
+            ways.proxy.fail_once(exchange, fault);
+            let told = ways.ask(async |ledger| submit(ledger, &name).await).await;
+            assert!(matches!(told, Submitted::New { .. } | Submitted::Existing { .. }), "{told:?}");
+            if ways.over() {
+                assert!(exchange > 2, "it was connected before");
+                break;
+            }
+        }
+    }
+}
+
 /// A connection that listens and hears nothing more, which it cannot tell from silence, is made again.
 #[tokio::test]
 async fn listening() {
@@ -221,7 +240,13 @@ async fn listening() {
             records += 1;
         }
         sleeper.mark_unchanged();
-        timeout(SOON, sleeper.changed()).await.expect("woken").unwrap();
+        let wakes = async {
+            while timeout(PATIENCE, sleeper.changed()).await.is_err() {
+                submit_new(&ways.near, &format!("{fault:?}.{records}")).await;
+                records += 1;
+            }
+        };
+        timeout(SOON, wakes).await.expect("woken");
     }
 }
 
@@ -253,11 +278,12 @@ async fn everything_ends_in_time_while_nothing_passes() {
 #[tokio::test]
 async fn records_of_a_program_that_was_cut_off_are_free_again() {
     let ways = Ways::new().await;
+    // Prepares what a claim needs.
+    ways.ask(async |ledger| ledger.claim(claim_of(1)).await).await;
     submit_new(&ways.near, "a").await;
-    ways.ask(async |ledger| ledger.claim(Claim { limit: 0, ..claim_of(1) }).await).await;
     // BEGIN passes, and so does the statement that locks the row: its answer does not come.
     ways.proxy.fail_once(1, Fault::FreezeBeforeAnswer);
-    let _ = ways.far.claim(claim_of(1)).await;
+    ways.far.claim(claim_of(1)).await.expect_err("no answer");
     let claims = async {
         loop {
             if let Some(record) = ways.near.claim(claim_of(1)).await.unwrap().pop() {

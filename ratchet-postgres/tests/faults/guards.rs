@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use ratchet_core::decide::{Command, Stored};
-use ratchet_core::ledger::{Claim, Order};
-use ratchet_core::{Ledger as _, Submitted};
-use ratchet_postgres::sqlx;
+use ratchet_core::ledger::{Claim, Declaration, Order};
+use ratchet_core::{HiddenPaths, Ledger as _, LedgerError, Submitted};
+use ratchet_postgres::{PostgresOptions, sqlx};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::support::{claim_of, database, execute, id, open, submission, submit_new};
+use crate::support::{OPERATION, VERSION, claim_of, database, execute, id, open, submission, submit_new};
 
 const SOON: Duration = Duration::from_secs(10);
 
@@ -65,6 +65,26 @@ async fn a_read_that_meets_a_dead_connection_is_done_on_a_new_one() {
         execute(&mut owner, cut).await;
         assert!(matches!(ledger.find(id("a")).await.unwrap(), Some(Stored::Record(_))));
     }
+}
+
+/// What a refused declaration has locked is free when its caller knows.
+#[tokio::test]
+async fn a_refused_declaration_holds_up_nobody() {
+    let database = database().await;
+    let ledger = open(&database).await;
+    let options = PostgresOptions::new().busy_timeout(Duration::from_millis(200));
+    let other = options.open(&database.url()).await.unwrap();
+    let declaration = |template: &str| Declaration {
+        operation: OPERATION,
+        version: VERSION,
+        template: template.to_owned(),
+        new_identity: None,
+        hidden: HiddenPaths::default(),
+    };
+    ledger.declare(vec![declaration("invoice:<id>")]).await.unwrap();
+    let refused = ledger.declare(vec![declaration("bill:<id>")]).await.unwrap_err();
+    assert!(matches!(refused, LedgerError::TemplateChanged { .. }), "{refused:?}");
+    other.declare(vec![declaration("invoice:<id>")]).await.unwrap();
 }
 
 /// A lease that is given back goes with no write that could notify: others hear of it by what is gathered.

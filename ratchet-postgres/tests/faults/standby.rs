@@ -22,7 +22,8 @@ fn are_clear(errors: &[LedgerError]) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_is_read_only_for_a_while_loses_nothing() {
     let database = database().await;
-    let load = Load::on(vec![open(&database).await, open(&database).await]);
+    let ledger = open(&database).await;
+    let load = Load::on(vec![ledger.clone(), open(&database).await]);
     let mut admin = database.connect().await;
     let name: String =
         sqlx::query_scalar("SELECT current_database()").fetch_one(&mut admin).await.expect("a name");
@@ -40,6 +41,10 @@ async fn a_database_that_is_read_only_for_a_while_loses_nothing() {
         })
         .await;
     are_clear(&errors);
+    for _ in 0..8 {
+        let ended = ledger.expire(1).await;
+        assert_eq!(ended.expect("no connection stays as it was made meanwhile"), 0);
+    }
 }
 
 /// The standby has what was acknowledged, since commits waited for it. Connections that believe in the old server end with

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::support::{database, open};
 
 /// How long a ledger behind the proxy waits for an answer.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(150);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Longer than any call may take: a failure, a reconnection and a second failure.
 pub(crate) const SOON: Duration = Duration::from_secs(10);
@@ -27,10 +27,35 @@ pub(crate) struct Ways {
 impl Ways {
     pub(crate) async fn new() -> Self {
         let (database, proxy) = (database().await, shared().proxy().await);
-        let options = PostgresOptions::new().busy_timeout(PATIENCE / 3).answer_timeout(PATIENCE);
         let near = open(&database).await;
-        let far = options.open(&proxy.url(&database)).await.expect("a ledger");
+        let far = Self::open_far(&proxy, &database).await;
         Self { database, proxy, far, near }
+    }
+
+    /// Lets go of all connections that were made.
+    pub(crate) async fn start_again(&mut self) {
+        self.far = Self::open_far(&self.proxy, &self.database).await;
+    }
+
+    async fn open_far(proxy: &Proxy, database: &Database<'_>) -> Arc<PostgresLedger> {
+        let options = PostgresOptions::new().busy_timeout(PATIENCE / 3).answer_timeout(PATIENCE);
+        let opens = async {
+            loop {
+                // A busy machine may take longer than that.
+                match options.clone().open(&proxy.url(database)).await {
+                    Ok(ledger) => return ledger,
+                    Err(error) => is_told_to_try_again(&error),
+                }
+            }
+        };
+        timeout(SOON, opens).await.expect("a ledger")
+    }
+
+    /// Whether a call has ended before the failure came, which then comes no more.
+    pub(crate) fn over(&self) -> bool {
+        let over = self.proxy.is_to_fail();
+        self.proxy.heal();
+        over
     }
 
     /// Asks until there is an answer.
@@ -61,12 +86,12 @@ pub(crate) async fn in_every_phase(call: impl AsyncFn(&Ways, &str)) {
 
 async fn fails_in_every_phase(fault: Fault, call: impl AsyncFn(&Ways, &str)) {
     let ways = Ways::new().await;
+    // Makes its connections and prepares its statements, which a failure then interrupts.
+    call(&ways, "first").await;
     for exchange in 0.. {
         ways.proxy.fail_once(exchange, fault);
         call(&ways, &format!("{fault:?}.{exchange}")).await;
-        let done = ways.proxy.is_to_fail();
-        ways.proxy.heal();
-        if done {
+        if ways.over() {
             assert!(exchange > 0, "nothing went through the proxy");
             return;
         }
