@@ -134,6 +134,9 @@ fn connect_options(url: &str) -> Result<PgConnectOptions, LedgerError> {
     if !(url.starts_with("postgres://") || url.starts_with("postgresql://")) {
         return Err(wrong("it does not start with `postgres://`"));
     }
+    if names_several_hosts(url) {
+        return Err(wrong("it names several hosts, and only one can be used: one that leads to the primary"));
+    }
     let options = PgConnectOptions::from_str(url)
         .map_err(|_| wrong("it is no address of the form `postgres://USER:PASSWORD@HOST:PORT/DATABASE`"))?;
     let options = match options.get_application_name() {
@@ -141,6 +144,16 @@ fn connect_options(url: &str) -> Result<PgConnectOptions, LedgerError> {
         None => options.application_name("ratchet"),
     };
     Ok(options.disable_statement_logging())
+}
+
+/// As other drivers allow, for the primary among them to be found.
+fn names_several_hosts(url: &str) -> bool {
+    let place = without_credentials(url);
+    place
+        .split("://")
+        .nth(1)
+        .and_then(|place| place.split('/').next())
+        .is_some_and(|hosts| hosts.contains(','))
 }
 
 /// Nothing that could be a name, a password or a parameter that holds one.

@@ -71,9 +71,8 @@ impl Load {
         fault.await;
         self.closing.store(true, Ordering::Relaxed);
         timeout(SOON, producing.join_all()).await.expect("producers end");
-        if timeout(SOON, self.settled()).await.is_err() {
-            panic!("not everything acknowledged is settled: {:?}", self.unsettled().await);
-        }
+        let settled = timeout(SOON, self.settled()).await.is_ok();
+        assert!(settled, "not everything acknowledged is settled: {:?}", self.unsettled().await);
         self.done.store(true, Ordering::Relaxed);
         timeout(SOON, working.join_all()).await.expect("workers end");
         self.look().await;

@@ -80,8 +80,9 @@ pub(crate) fn is_told_to_try_again(error: &LedgerError) {
 pub(crate) async fn in_every_phase(call: impl AsyncFn(&Ways, &str)) {
     let call = &call;
     // Side by side, since most of it is waiting for what does not come.
-    let [a, b, c, d, e] = Fault::ALL.map(|fault| fails_in_every_phase(fault, call));
-    tokio::join!(a, b, c, d, e);
+    let [before, answer, within, frozen, silent] =
+        Fault::ALL.map(|fault| Box::pin(fails_in_every_phase(fault, call)));
+    tokio::join!(before, answer, within, frozen, silent);
 }
 
 async fn fails_in_every_phase(fault: Fault, call: impl AsyncFn(&Ways, &str)) {
