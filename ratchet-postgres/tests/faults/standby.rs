@@ -36,6 +36,8 @@ async fn a_database_that_is_read_only_for_a_while_loses_nothing() {
             execute(&mut admin, &only_read).await;
             execute(&mut admin, cut).await;
             load.tells(is_read_only).await;
+            let refused = ledger.expire(1).await.expect_err("it can only be read");
+            assert!(is_read_only(&refused), "{refused:?}");
             execute(&mut admin, &format!("ALTER DATABASE {name} RESET default_transaction_read_only")).await;
             load.progresses().await;
         })
