@@ -7,10 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use sqlx::PgPool;
 use sqlx::postgres::PgListener;
+use sqlx::{Executor as _, PgConnection};
 use tokio::sync::{Notify, watch};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::error::{Fault, While as _};
+use crate::readers::Readers;
+use crate::session::Connector;
 
 /// The channel that notifications go through.
 pub(crate) const CHANNEL: &str = "ratchet_due";
@@ -73,40 +77,58 @@ impl Bell {
     }
 
     /// Sends what was gathered, for as long as the ledger lives.
-    pub(crate) async fn send_gathered(self: Arc<Self>, readers: PgPool) {
+    pub(crate) async fn send_gathered(self: Arc<Self>, readers: Arc<Readers>) {
+        let tone = &self.own_tone;
         loop {
             self.gathered.notified().await;
             sleep(PAUSE).await;
-            let sent =
-                sqlx::query("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(&self.own_tone).execute(&readers);
-            if let Err(error) = sent.await {
+            // Told twice does no harm.
+            let sent = readers.read("wake other processes", |mut reader| async move {
+                let sent = notify(&mut reader, tone).await;
+                reader.keep(sent)
+            });
+            if let Err(fault) = sent.await {
                 // They find the records at their next poll.
-                tracing::debug!(%error, "workers of other processes were not woken");
+                tracing::debug!(?fault, "workers of other processes were not woken");
             }
         }
     }
 
     /// Wakes the workers of this process whenever another one rings, for as long as the ledger lives.
-    pub(crate) async fn listen(self: Arc<Self>, connections: PgPool) {
+    pub(crate) async fn listen(self: Arc<Self>, connector: Connector) {
         loop {
-            if let Err(error) = self.hear(&connections).await {
+            if let Err(error) = self.hear(&connector).await {
                 tracing::debug!(%error, "nobody is woken by other processes until the database is reached again");
             }
             sleep(TRY_AGAIN_AFTER).await;
         }
     }
 
-    async fn hear(&self, connections: &PgPool) -> Result<(), sqlx::Error> {
-        let mut listener = PgListener::connect_with(connections).await?;
+    async fn hear(&self, connector: &Connector) -> Result<(), sqlx::Error> {
+        // A listener that hangs keeps its place in a pool, so none has the pool of another.
+        let mut listener = PgListener::connect_with(&connector.listener()).await?;
         listener.listen(CHANNEL).await?;
+        // What was said before anybody listened is not said again.
+        self.wake();
         loop {
-            // What was said before anybody listened is not said again.
-            self.wake();
-            while let Some(notification) = listener.try_recv().await? {
-                if notification.payload() != self.own_tone {
-                    self.wake();
-                }
+            match timeout(connector.answer_timeout, listener.try_recv()).await {
+                Ok(Ok(Some(notification))) if notification.payload() == self.own_tone => {}
+                // Woken, or cut off and connected again.
+                Ok(Ok(_)) => self.wake(),
+                Ok(Err(error)) => return Err(error),
+                Err(_) => require_life(&mut listener, connector.answer_timeout).await?,
             }
         }
     }
+}
+
+async fn notify(connection: &mut PgConnection, tone: &str) -> Result<(), Fault> {
+    let sent = sqlx::query("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(tone).execute(connection).await;
+    sent.map(drop).while_trying("wake other processes")
+}
+
+/// A silent database and a dead network look alike to whoever only listens.
+async fn require_life(listener: &mut PgListener, within: Duration) -> Result<(), sqlx::Error> {
+    let gone = |_| sqlx::Error::Io(std::io::ErrorKind::TimedOut.into());
+    timeout(within, listener.execute("SELECT")).await.map_err(gone)?.map(drop)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ratchet_core::ledger::Declaration;
 use ratchet_core::{HiddenPaths, LedgerError, OperationName, Version, serde_json};
-use sqlx::{Connection as _, PgConnection, PgExecutor};
+use sqlx::{Connection as _, PgConnection};
 
 use crate::error::{Fault, While as _};
 use crate::row::as_json;
@@ -34,8 +34,11 @@ pub(crate) async fn declare(
                 known.push(declaration.template.clone());
                 record(&mut transaction, declaration).await?;
             }
-            // What was written before it is rolled back.
-            Err(refused) => return Ok(Err(refused)),
+            // What was written before it is rolled back, and now: the lock would stay for as long as the connection rests.
+            Err(refused) => {
+                transaction.rollback().await.while_trying(doing)?;
+                return Ok(Err(refused));
+            }
         }
         hide(&mut transaction, declaration).await?;
         describe(&mut transaction, declaration).await?;
@@ -114,7 +117,7 @@ async fn hide(connection: &mut PgConnection, declaration: &Declaration) -> Resul
 
 /// What is hidden of the inputs of an operation and version.
 pub(crate) async fn hidden(
-    executor: impl PgExecutor<'_>,
+    connection: &mut PgConnection,
     operation: &OperationName,
     version: &Version,
 ) -> Result<Option<HiddenPaths>, Fault> {
@@ -122,7 +125,7 @@ pub(crate) async fn hidden(
         sqlx::query_scalar("SELECT paths FROM ratchet.hidden WHERE operation = $1 AND version = $2")
             .bind(operation.as_str())
             .bind(version.as_str())
-            .fetch_optional(executor)
+            .fetch_optional(connection)
             .await
             .while_trying("read what is hidden")?;
     paths

@@ -75,8 +75,9 @@ impl Fault {
             // No such table, no such schema.
             Some("42P01" | "3F000") if concerns_our_schema(&error) => Self::NoSchema,
             Some("XX001" | "XX002") => Self::Damaged("its pages contradict each other"),
-            // A connection that ends: shutdown, crash, refusal while it starts, failures of the protocol.
-            Some(code) if code.starts_with("57P") || code.starts_with("08") => {
+            // A connection that ends: shutdown, crash, refusal while it starts, failures of the protocol, a transaction
+            // that rested for too long.
+            Some(code) if code.starts_with("57P") || code.starts_with("08") || code == "25P03" => {
                 Self::Disconnected { doing, source: SharedError(Arc::new(error)) }
             }
             Some(_) => Self::Store { doing, source: SharedError(Arc::new(error)) },

@@ -21,9 +21,6 @@ const WAITING_CALLS: usize = 1024;
 /// How many calls share one commit at the most; bounds how long the first of them waits for the last.
 const MOST_CALLS: usize = 512;
 
-/// A database that says nothing for so long, beyond the time that a lock may take, is taken for gone.
-const ANSWER_WITHIN: Duration = Duration::from_secs(30);
-
 /// How long calls that share a commit wait for somebody else's lock, since all of them wait together.
 const BRIEFLY: Duration = Duration::from_millis(100);
 
@@ -159,7 +156,7 @@ async fn answer<W: Work>(
     calls: &[CallOf<W>],
 ) -> Result<Vec<W::Answer>, Fault> {
     let questions: Vec<&W::Question> = calls.iter().flat_map(|call| &call.questions).collect();
-    let within = ANSWER_WITHIN + session.lock_timeout();
+    let within = session.within();
     let connection = session.connection().await?;
     let answering = work.answer(connection, &questions, calls.len() == questions.len());
     let answers = timeout(within, answering).await.unwrap_or_else(|_| Err(Fault::no_answer(W::DOING)));

@@ -13,17 +13,16 @@ use ratchet_core::ledger::{
 use ratchet_core::{
     Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Record, RecordId, Submission, Submitted,
 };
-use sqlx::pool::PoolConnection;
-use sqlx::{Connection as _, PgPool, Postgres};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::bell::Bell;
-use crate::error::{Fault, While as _};
+use crate::error::Fault;
 use crate::lane::Lane;
 use crate::options::{Opened, PostgresOptions, Sources};
-use crate::session::{Connector, READERS};
+use crate::readers::{Lent, Readers};
+use crate::session::Connector;
 use crate::works::{Applies, Claims, Submits};
 use crate::{declare, maintenance, overview, read};
 
@@ -55,7 +54,7 @@ pub struct PostgresLedger {
     submits: Lane<Submits>,
     applies: Arc<Lane<Applies>>,
     claims: Lane<Claims>,
-    readers: PgPool,
+    readers: Arc<Readers>,
     connector: Connector,
     sources: Sources,
     bell: Arc<Bell>,
@@ -84,7 +83,7 @@ impl PostgresLedger {
     pub(crate) fn start(opened: Opened) -> Arc<Self> {
         let Opened { connector, sources } = opened;
         let bell = Bell::new(sources.random.bits());
-        let readers = connector.readers();
+        let readers = Arc::new(Readers::new(connector.clone()));
         let submits = Submits { sources: sources.clone(), bell: Arc::clone(&bell) };
         let ends = AwaitedEnds::default();
         let applies = Applies { sources: sources.clone(), bell: Arc::clone(&bell), ends: ends.clone() };
@@ -93,7 +92,7 @@ impl PostgresLedger {
         let claims = Claims { sources: sources.clone(), applies: Arc::clone(&applies) };
         let claims = Lane::start(claims, &connector);
         let mut background = JoinSet::new();
-        background.spawn(Arc::clone(&bell).send_gathered(readers.clone()));
+        background.spawn(Arc::clone(&bell).send_gathered(Arc::clone(&readers)));
         Arc::new(Self {
             submits,
             applies,
@@ -117,51 +116,34 @@ impl PostgresLedger {
         answer.map_err(|fault| fault.told(self.busy_timeout()))
     }
 
-    /// Reads, once more for every connection that turns out to be gone.
-    async fn read<T, F>(&self, reads: impl Fn(PgPool) -> F) -> Result<T, LedgerError>
+    /// Reads, on another connection if the first one turns out to be gone.
+    async fn read<'a, T, F>(
+        &'a self,
+        doing: &'static str,
+        reads: impl Fn(Lent<'a>) -> F,
+    ) -> Result<T, LedgerError>
     where
         F: Future<Output = Result<T, Fault>>,
     {
-        for _ in 0..READERS {
-            match reads(self.readers.clone()).await {
-                Err(Fault::Disconnected { .. }) => {}
-                answer => return self.told(answer),
-            }
-        }
-        self.told(reads(self.readers.clone()).await)
+        self.told(self.readers.read(doing, reads).await)
     }
 
-    /// A connection for a rare write, which is not sent to one that is gone.
-    async fn writing(&self) -> Result<PoolConnection<Postgres>, Fault> {
-        let doing = "connect to the database";
-        loop {
-            let mut connection = self.readers.acquire().await.while_trying(doing)?;
-            if connection.ping().await.is_ok() {
-                return Ok(connection);
-            }
-        }
-    }
-
-    async fn expire_over(&self, limit: usize) -> Result<usize, Fault> {
-        let decided = maintenance::expire(&mut *self.writing().await?, limit, &self.sources).await?;
-        if decided > 0 {
-            self.bell.ring();
-        }
-        Ok(decided)
-    }
-
-    async fn purge_over(&self, limit: usize) -> Result<usize, Fault> {
-        maintenance::purge(&mut *self.writing().await?, limit, &self.sources).await
-    }
-
-    async fn declare_all(&self, declared: &[Declaration]) -> Result<Result<(), LedgerError>, Fault> {
-        declare::declare(&mut *self.writing().await?, declared).await
+    /// A rare write.
+    async fn write<'a, T, F>(
+        &'a self,
+        doing: &'static str,
+        writes: impl Fn(Lent<'a>) -> F,
+    ) -> Result<T, LedgerError>
+    where
+        F: Future<Output = Result<T, Fault>>,
+    {
+        self.told(self.readers.write(doing, writes).await)
     }
 
     /// A process that never sleeps on the ledger needs no connection that listens.
     fn listen(&self) {
         self.listening.call_once(|| {
-            let listens = Arc::clone(&self.bell).listen(self.connector.listener());
+            let listens = Arc::clone(&self.bell).listen(self.connector.clone());
             let mut background = self.background.lock().unwrap_or_else(PoisonError::into_inner);
             background.spawn_on(listens, &self.runtime);
         });
@@ -189,31 +171,62 @@ impl Ledger for PostgresLedger {
     }
 
     fn expire(&self, limit: usize) -> LedgerFuture<'_, usize> {
-        Box::pin(async move { self.told(self.expire_over(limit).await) })
+        Box::pin(async move {
+            let sources = &self.sources;
+            let ended = self
+                .write("end leases", |mut lent| async move {
+                    let answer = maintenance::expire(&mut lent, limit, sources).await;
+                    lent.keep(answer)
+                })
+                .await?;
+            if ended > 0 {
+                self.bell.ring();
+            }
+            Ok(ended)
+        })
     }
 
     fn purge(&self, limit: usize) -> LedgerFuture<'_, usize> {
-        Box::pin(async move { self.told(self.purge_over(limit).await) })
+        Box::pin(async move {
+            let sources = &self.sources;
+            self.write("purge records", |mut lent| async move {
+                let answer = maintenance::purge(&mut lent, limit, sources).await;
+                lent.keep(answer)
+            })
+            .await
+        })
     }
 
     fn find(&self, id: RecordId) -> LedgerFuture<'_, Option<Stored>> {
         Box::pin(async move {
             let id = &id;
-            self.read(|readers| async move { read::find(&readers, id).await }).await
+            self.read("look a record up", |mut lent| async move {
+                let answer = read::find(&mut lent, id).await;
+                lent.keep(answer)
+            })
+            .await
         })
     }
 
     fn under_key(&self, namespace: Namespace, key: Key) -> LedgerFuture<'_, Vec<Stored>> {
         Box::pin(async move {
             let (namespace, key) = (&namespace, &key);
-            self.read(|readers| async move { overview::under_key(&readers, namespace, key).await }).await
+            self.read("look a key up", |mut lent| async move {
+                let answer = overview::under_key(&mut lent, namespace, key).await;
+                lent.keep(answer)
+            })
+            .await
         })
     }
 
     fn census(&self, namespace: Namespace) -> LedgerFuture<'_, Vec<Count>> {
         Box::pin(async move {
             let namespace = &namespace;
-            self.read(|readers| async move { overview::census(&readers, namespace).await }).await
+            self.read("count records", |mut lent| async move {
+                let answer = overview::census(&mut lent, namespace).await;
+                lent.keep(answer)
+            })
+            .await
         })
     }
 
@@ -225,8 +238,9 @@ impl Ledger for PostgresLedger {
     ) -> LedgerFuture<'_, Vec<Record>> {
         Box::pin(async move {
             let (namespace, served, now) = (&namespace, &served, self.sources.now());
-            self.read(|readers| async move {
-                overview::to_reconcile(&readers, namespace, served, limit, now).await
+            self.read("look for records to ask about", |mut lent| async move {
+                let answer = overview::to_reconcile(&mut lent, namespace, served, limit, now).await;
+                lent.keep(answer)
             })
             .await
         })
@@ -235,40 +249,66 @@ impl Ledger for PostgresLedger {
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {
         Box::pin(async move {
             let filter = &filter;
-            self.read(|readers| async move { read::list(&readers, filter).await }).await
+            self.read("list records", |mut lent| async move {
+                let answer = read::list(&mut lent, filter).await;
+                lent.keep(answer)
+            })
+            .await
         })
     }
 
     fn attempts(&self, id: RecordId) -> LedgerFuture<'_, Vec<Attempt>> {
         Box::pin(async move {
             let id = &id;
-            self.read(|readers| async move { read::attempts(&readers, id).await }).await
+            self.read("look a record up", |mut lent| async move {
+                let answer = read::attempts(&mut lent, id).await;
+                lent.keep(answer)
+            })
+            .await
         })
     }
 
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>> {
         Box::pin(async move {
             let id = &id;
-            self.read(|readers| async move { read::audit(&readers, id).await }).await
+            self.read("look a record up", |mut lent| async move {
+                let answer = read::audit(&mut lent, id).await;
+                lent.keep(answer)
+            })
+            .await
         })
     }
 
     fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {
-        Box::pin(async move { self.told(self.declare_all(&declared).await)? })
+        Box::pin(async move {
+            let declared = &declared;
+            self.write("record key templates", |mut lent| async move {
+                let answer = declare::declare(&mut lent, declared).await;
+                lent.keep(answer)
+            })
+            .await?
+        })
     }
 
     fn hidden(&self, of: Served) -> LedgerFuture<'_, Option<HiddenPaths>> {
         Box::pin(async move {
             let of = &of;
-            self.read(|readers| async move { declare::hidden(&readers, &of.operation, &of.version).await })
-                .await
+            self.read("read what is hidden", |mut lent| async move {
+                let answer = declare::hidden(&mut lent, &of.operation, &of.version).await;
+                lent.keep(answer)
+            })
+            .await
         })
     }
 
     fn unserved(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Vec<Unserved>> {
         Box::pin(async move {
             let (namespace, offers, now) = (&namespace, &offers, self.sources.now());
-            self.read(|readers| async move { read::unserved(&readers, namespace, offers, now).await }).await
+            self.read("count records that nobody serves", |mut lent| async move {
+                let answer = read::unserved(&mut lent, namespace, offers, now).await;
+                lent.keep(answer)
+            })
+            .await
         })
     }
 
@@ -278,7 +318,11 @@ impl Ledger for PostgresLedger {
                 self.ends.expect();
             }
             let (namespace, offers, now) = (&namespace, &offers, self.sources.now());
-            self.read(|readers| async move { read::next_due(&readers, namespace, offers, now).await }).await
+            self.read("look for the next due record", |mut lent| async move {
+                let answer = read::next_due(&mut lent, namespace, offers, now).await;
+                lent.keep(answer)
+            })
+            .await
         })
     }
 

@@ -27,6 +27,20 @@
 #![doc = include_str!("../producer.sql")]
 //! ```
 //!
+//! # When something fails
+//!
+//! A call whose answer is lost may have been done or not, and asking again is safe. A database that says nothing for
+//! [`answer_timeout`](PostgresOptions::answer_timeout) is taken for gone. The ledger sets the time limits of its own
+//! connections, whatever a role has, so that the server ends what the ledger has given up.
+//!
+//! The address names one host, since the driver knows no lists of hosts: for a failover it must lead to the primary of the
+//! moment (a virtual address, a name with a short life, a proxy). A server that can only be read is told as
+//! [`ReadOnly`](ratchet_core::LedgerError::ReadOnly) at each call until then, and connections to it are not kept. What was
+//! acknowledged is on a standby only if commits wait for it (`synchronous_standby_names`).
+//!
+//! A later release updates the tables while programs of this one run: it adds columns, tables and indexes, and these
+//! programs go on. One that is started after that is refused as too old.
+//!
 //! # Free text
 //!
 //! PostgreSQL's `text` holds no zero byte. Names and keys cannot have one, and JSON writes it as `\u0000`; in the words of
@@ -50,6 +64,7 @@ mod once;
 mod options;
 mod overview;
 mod read;
+mod readers;
 mod room;
 mod row;
 mod schema;

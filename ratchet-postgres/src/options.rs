@@ -32,6 +32,7 @@ use crate::session::Connector;
 #[must_use = "options do nothing until `open` is called"]
 pub struct PostgresOptions {
     busy_timeout: Duration,
+    answer_timeout: Duration,
     sources: Sources,
 }
 
@@ -66,13 +67,14 @@ impl Default for PostgresOptions {
     fn default() -> Self {
         Self {
             busy_timeout: Duration::from_secs(5),
+            answer_timeout: Duration::from_secs(30),
             sources: Sources { clock: None, random: SystemRandom::shared(), logged: Logged::default() },
         }
     }
 }
 
 impl PostgresOptions {
-    /// Five seconds of waiting for locks, the database's clock and the operating system's randomness.
+    /// Five seconds of waiting for locks, thirty for answers, the database's clock and the operating system's randomness.
     pub fn new() -> Self {
         Self::default()
     }
@@ -81,6 +83,14 @@ impl PostgresOptions {
     /// [`LedgerError::Busy`]. A transaction of yours that has enqueued an action holds it until it ends.
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.busy_timeout = timeout;
+        self
+    }
+
+    /// How long the database may take to answer, beyond what a lock may take, before its connection is given up and a call
+    /// ends in [`LedgerError::Store`]; 30 seconds unless said otherwise. The server ends statements and transactions of the
+    /// ledger's own after the same time, whatever `statement_timeout` a role has.
+    pub fn answer_timeout(mut self, timeout: Duration) -> Self {
+        self.answer_timeout = timeout;
         self
     }
 
@@ -105,7 +115,11 @@ impl PostgresOptions {
     /// [`LedgerError::NoSchema`] if they are missing or old and this role may not make them; otherwise what the store
     /// says.
     pub async fn open(self, url: &str) -> Result<Arc<PostgresLedger>, LedgerError> {
-        let connector = Connector { options: connect_options(url)?, lock_timeout: self.busy_timeout };
+        let connector = Connector {
+            options: connect_options(url)?,
+            lock_timeout: self.busy_timeout,
+            answer_timeout: self.answer_timeout,
+        };
         let mut first = connector.connect().await.map_err(|fault| fault.told(self.busy_timeout))?;
         require_unicode(&mut first, url).await?;
         let current = schema::bring_up_to_date(&mut first).await;
@@ -120,6 +134,9 @@ fn connect_options(url: &str) -> Result<PgConnectOptions, LedgerError> {
     if !(url.starts_with("postgres://") || url.starts_with("postgresql://")) {
         return Err(wrong("it does not start with `postgres://`"));
     }
+    if names_several_hosts(url) {
+        return Err(wrong("it names several hosts, and only one can be used: one that leads to the primary"));
+    }
     let options = PgConnectOptions::from_str(url)
         .map_err(|_| wrong("it is no address of the form `postgres://USER:PASSWORD@HOST:PORT/DATABASE`"))?;
     let options = match options.get_application_name() {
@@ -127,6 +144,16 @@ fn connect_options(url: &str) -> Result<PgConnectOptions, LedgerError> {
         None => options.application_name("ratchet"),
     };
     Ok(options.disable_statement_logging())
+}
+
+/// As other drivers allow, for the primary among them to be found.
+fn names_several_hosts(url: &str) -> bool {
+    let place = without_credentials(url);
+    place
+        .split("://")
+        .nth(1)
+        .and_then(|place| place.split('/').next())
+        .is_some_and(|hosts| hosts.contains(','))
 }
 
 /// Nothing that could be a name, a password or a parameter that holds one.

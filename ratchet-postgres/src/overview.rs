@@ -3,7 +3,7 @@
 use ratchet_core::decide::Stored;
 use ratchet_core::ledger::{Count, Served};
 use ratchet_core::{Key, Namespace, Record};
-use sqlx::PgPool;
+use sqlx::PgConnection;
 
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
@@ -11,7 +11,7 @@ use crate::row::{now, read, read_stored, record_columns, steps_column};
 
 /// Goes from operation to operation by one seek each, so that a key is found without reading all of them.
 pub(crate) async fn under_key(
-    readers: &PgPool,
+    connection: &mut PgConnection,
     namespace: &Namespace,
     key: &Key,
 ) -> Result<Vec<Stored>, Fault> {
@@ -30,17 +30,20 @@ pub(crate) async fn under_key(
           LEFT JOIN ratchet.progress AS p ON p.record_id = r.id \
           ORDER BY r.operation, r.generation"
     );
-    let rows = sqlx::query(UNDER_KEY).bind(namespace.as_str()).bind(key.as_str()).fetch_all(readers).await;
+    let rows = sqlx::query(UNDER_KEY).bind(namespace.as_str()).bind(key.as_str()).fetch_all(connection).await;
     rows.while_trying("look a key up")?.iter().map(read_stored).collect()
 }
 
-pub(crate) async fn census(readers: &PgPool, namespace: &Namespace) -> Result<Vec<Count>, Fault> {
+pub(crate) async fn census(
+    connection: &mut PgConnection,
+    namespace: &Namespace,
+) -> Result<Vec<Count>, Fault> {
     const CENSUS: &str = "SELECT p.operation, p.version, p.state, count(*) AS records, \
             min(r.created_at) AS oldest \
         FROM ratchet.progress AS p JOIN ratchet.records AS r ON r.id = p.record_id WHERE p.namespace = $1 \
         GROUP BY p.operation, p.version, p.state ORDER BY p.operation, p.version, p.state";
     // A plan of its own, which the sizes of today decide: this one reads everything.
-    let rows = sqlx::query(CENSUS).persistent(false).bind(namespace.as_str()).fetch_all(readers).await;
+    let rows = sqlx::query(CENSUS).persistent(false).bind(namespace.as_str()).fetch_all(connection).await;
     let count = |row| {
         let row = Columns(row);
         Ok(Count {
@@ -55,7 +58,7 @@ pub(crate) async fn census(readers: &PgPool, namespace: &Namespace) -> Result<Ve
 
 /// What is due for a question, the longest waiting first. Few records are uncertain, so all of these are looked at.
 pub(crate) async fn to_reconcile(
-    readers: &PgPool,
+    connection: &mut PgConnection,
     namespace: &Namespace,
     served: &[Served],
     limit: usize,
@@ -82,7 +85,7 @@ pub(crate) async fn to_reconcile(
         .bind(versions)
         .bind(now)
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .fetch_all(readers)
+        .fetch_all(connection)
         .await
         .while_trying("look for records to ask about")?;
     // One that cannot be read keeps nobody from the others.

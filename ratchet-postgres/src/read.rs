@@ -7,7 +7,7 @@ use ratchet_core::ledger::{Cursor, Filter, Offer, Page, Served, Unserved};
 use ratchet_core::{
     Attempt, AttemptEnd, AuditEntry, Namespace, OperationName, OutcomeKind, RecordId, State, Timestamp,
 };
-use sqlx::PgPool;
+use sqlx::PgConnection;
 use sqlx::postgres::PgRow;
 
 use crate::claim::{offer_columns, tables_of_shelves};
@@ -16,7 +16,7 @@ use crate::error::{Fault, While as _};
 use crate::room;
 use crate::row::{now, read, read_stored, record_columns, steps_column};
 
-pub(crate) async fn find(readers: &PgPool, id: &RecordId) -> Result<Option<Stored>, Fault> {
+pub(crate) async fn find(connection: &mut PgConnection, id: &RecordId) -> Result<Option<Stored>, Fault> {
     const STORED: &str = concat!(
         "SELECT ",
         record_columns!(),
@@ -25,29 +25,36 @@ pub(crate) async fn find(readers: &PgPool, id: &RecordId) -> Result<Option<Store
         " FROM ratchet.records AS r LEFT JOIN ratchet.progress AS p ON p.record_id = r.id \
           WHERE r.namespace = $1 AND r.operation = $2 AND r.key = $3 AND r.generation = $4"
     );
-    let rows = rows_of(readers, STORED, id).await?;
+    let rows = rows_of(connection, STORED, id).await?;
     rows.first().map(read_stored).transpose()
 }
 
-pub(crate) async fn attempts(readers: &PgPool, id: &RecordId) -> Result<Vec<Attempt>, Fault> {
-    const ATTEMPTS: &str = "SELECT a.* FROM ratchet.records AS r JOIN ratchet.attempts AS a ON a.record_id = r.id \
+pub(crate) async fn attempts(connection: &mut PgConnection, id: &RecordId) -> Result<Vec<Attempt>, Fault> {
+    const ATTEMPTS: &str = "SELECT a.token, a.worker, a.version, a.leased_at, a.started_at, a.ended_at, a.outcome, \
+            a.cause, a.late \
+        FROM ratchet.records AS r JOIN ratchet.attempts AS a ON a.record_id = r.id \
         WHERE r.namespace = $1 AND r.operation = $2 AND r.key = $3 AND r.generation = $4 ORDER BY a.token";
-    rows_of(readers, ATTEMPTS, id).await?.iter().map(read_attempt).collect()
+    rows_of(connection, ATTEMPTS, id).await?.iter().map(read_attempt).collect()
 }
 
-pub(crate) async fn audit(readers: &PgPool, id: &RecordId) -> Result<Vec<AuditEntry>, Fault> {
-    const AUDIT: &str = "SELECT a.* FROM ratchet.records AS r JOIN ratchet.audit AS a ON a.record_id = r.id \
+pub(crate) async fn audit(connection: &mut PgConnection, id: &RecordId) -> Result<Vec<AuditEntry>, Fault> {
+    const AUDIT: &str = "SELECT a.at, a.by, a.action, a.reason, a.from_state, a.to_state \
+        FROM ratchet.records AS r JOIN ratchet.audit AS a ON a.record_id = r.id \
         WHERE r.namespace = $1 AND r.operation = $2 AND r.key = $3 AND r.generation = $4 ORDER BY a.id";
-    rows_of(readers, AUDIT, id).await?.iter().map(crate::audit::read).collect()
+    rows_of(connection, AUDIT, id).await?.iter().map(crate::audit::read).collect()
 }
 
-async fn rows_of(readers: &PgPool, statement: &'static str, id: &RecordId) -> Result<Vec<PgRow>, Fault> {
+async fn rows_of(
+    connection: &mut PgConnection,
+    statement: &'static str,
+    id: &RecordId,
+) -> Result<Vec<PgRow>, Fault> {
     sqlx::query(statement)
         .bind(id.namespace.as_str())
         .bind(id.operation.as_str())
         .bind(id.key.as_str())
         .bind(i64::from(id.generation.get()))
-        .fetch_all(readers)
+        .fetch_all(connection)
         .await
         .while_trying("look a record up")
 }
@@ -103,14 +110,14 @@ fn listing_of(state: Option<State>) -> &'static str {
     }
 }
 
-pub(crate) async fn list(readers: &PgPool, filter: &Filter) -> Result<Page, Fault> {
+pub(crate) async fn list(connection: &mut PgConnection, filter: &Filter) -> Result<Page, Fault> {
     let limit = filter.limit.max(1);
     let rows = sqlx::query(listing_of(filter.state))
         .bind(filter.namespace.as_str())
         .bind(filter.operation.as_ref().map(OperationName::as_str))
         .bind(filter.after.map_or(0, |cursor| cursor.0))
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .fetch_all(readers)
+        .fetch_all(connection)
         .await
         .while_trying("list records")?;
     let mut page = Page::default();
@@ -126,7 +133,7 @@ pub(crate) async fn list(readers: &PgPool, filter: &Filter) -> Result<Page, Faul
 }
 
 pub(crate) async fn unserved(
-    readers: &PgPool,
+    connection: &mut PgConnection,
     namespace: &Namespace,
     offers: &[Offer],
     now: Option<i64>,
@@ -145,7 +152,7 @@ pub(crate) async fn unserved(
         .bind(operations)
         .bind(versions)
         .bind(now)
-        .fetch_all(readers)
+        .fetch_all(connection)
         .await
         .while_trying("count records that nobody serves")?;
     rows.iter()
@@ -159,7 +166,7 @@ pub(crate) async fn unserved(
 
 /// How long until the next record that a claim would take becomes due, or the next lease of an operation in `$5` ends.
 pub(crate) async fn next_due(
-    readers: &PgPool,
+    connection: &mut PgConnection,
     namespace: &Namespace,
     offers: &[Offer],
     now: Option<i64>,
@@ -179,7 +186,7 @@ pub(crate) async fn next_due(
         now!("$6"),
         " FROM due"
     );
-    let open = room::left(readers, namespace, offers).await?.open(offers);
+    let open = room::left(&mut *connection, namespace, offers).await?.open(offers);
     let [queues, operations, versions] = offer_columns(&open);
     let [_, all_operations, _] = offer_columns(offers);
     let (at, now): (Option<i64>, i64) = sqlx::query_as(NEXT_DUE)
@@ -189,7 +196,7 @@ pub(crate) async fn next_due(
         .bind(versions)
         .bind(all_operations)
         .bind(now)
-        .fetch_one(readers)
+        .fetch_one(connection)
         .await
         .while_trying("look for the next due record")?;
     // Here, since a damaged time would make the subtraction fail there.

@@ -80,6 +80,7 @@ mod tests {
         let connector = Connector {
             options: database.url().parse().unwrap(),
             lock_timeout: std::time::Duration::from_secs(1),
+            answer_timeout: std::time::Duration::from_secs(30),
         };
         let mut connection = connector.connect().await.unwrap();
         schema::bring_up_to_date(&mut connection).await.unwrap();

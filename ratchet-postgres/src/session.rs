@@ -8,14 +8,11 @@ use tokio::time::{Instant, timeout};
 
 use crate::error::{Fault, While as _};
 
-/// How long a new connection may take.
+/// How long a new connection may take at the most.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
 /// A connection that rested for longer is asked for a sign of life before it is trusted with a call.
-const TRUSTED_FOR: Duration = Duration::from_secs(5);
-
-/// How many connections read at once.
-pub(crate) const READERS: u32 = 4;
+pub(crate) const TRUSTED_FOR: Duration = Duration::from_secs(5);
 
 /// How connections of the ledger are made.
 #[derive(Debug, Clone)]
@@ -23,28 +20,27 @@ pub(crate) struct Connector {
     pub(crate) options: PgConnectOptions,
     /// How long they wait for somebody else's lock.
     pub(crate) lock_timeout: Duration,
+    /// How long the database may say nothing, beyond that.
+    pub(crate) answer_timeout: Duration,
 }
 
 impl Connector {
+    /// A database that has not answered a call after so long is taken for gone.
+    pub(crate) fn within(&self) -> Duration {
+        self.answer_timeout + self.lock_timeout
+    }
+
     pub(crate) async fn connect(&self) -> Result<PgConnection, Fault> {
         let doing = "connect to the database";
         let connects = async {
             let mut connection = self.options.connect().await?;
-            set_up(&mut connection, self.lock_timeout).await?;
+            set_up(&mut connection, self).await?;
             Ok(connection)
         };
-        timeout(CONNECT_WITHIN, connects).await.map_err(|_| Fault::no_answer(doing))?.while_trying(doing)
-    }
-
-    /// Connections for reads, made when they are needed.
-    pub(crate) fn readers(&self) -> PgPool {
-        let lock_timeout = self.lock_timeout;
-        PgPoolOptions::new()
-            .max_connections(READERS)
-            .acquire_timeout(CONNECT_WITHIN)
-            .test_before_acquire(false)
-            .after_connect(move |connection, _| Box::pin(set_up(connection, lock_timeout)))
-            .connect_lazy_with(self.options.clone())
+        timeout(CONNECT_WITHIN.min(self.answer_timeout), connects)
+            .await
+            .map_err(|_| Fault::no_answer(doing))?
+            .while_trying(doing)
     }
 
     /// The one connection that listens.
@@ -60,16 +56,33 @@ impl Connector {
 ///
 /// Every statement of the ledger finds its rows by an index; a plan that reads whole tables, made from statistics of
 /// yesterday, would be slower by orders of magnitude. So plans are made once, and from indexes and nested loops alone.
-async fn set_up(connection: &mut PgConnection, lock_timeout: Duration) -> Result<(), sqlx::Error> {
+///
+/// What the ledger has given up waiting for, the server gives up too: a transaction whose program was cut off would keep
+/// its locks until the network notices, and nobody else could claim those records. No connection is ended for resting.
+async fn set_up(connection: &mut PgConnection, connector: &Connector) -> Result<(), sqlx::Error> {
     const SETTINGS: &str = "SELECT set_config('lock_timeout', $1, false), \
+        set_config('statement_timeout', $2, false), \
+        set_config('idle_in_transaction_session_timeout', $2, false), \
+        set_config('idle_session_timeout', '0', false), \
         set_config('default_transaction_isolation', 'read committed', false), \
         set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false), \
         set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false), \
         set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false), \
         CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END";
-    let milliseconds = lock_timeout.as_millis().max(1).to_string();
-    sqlx::query(SETTINGS).persistent(false).bind(milliseconds).execute(connection).await?;
+    let milliseconds = |span: Duration| span.as_millis().max(1).to_string();
+    sqlx::query(SETTINGS)
+        .persistent(false)
+        .bind(milliseconds(connector.lock_timeout))
+        .bind(milliseconds(connector.within()))
+        .execute(connection)
+        .await?;
     Ok(())
+}
+
+/// Asks for a sign of life.
+pub(crate) async fn is_alive(connection: &mut PgConnection, connector: &Connector) -> bool {
+    let within = TRUSTED_FOR.min(connector.answer_timeout);
+    matches!(timeout(within, connection.ping()).await, Ok(Ok(())))
 }
 
 /// The one connection of a task, made again after a failure.
@@ -85,15 +98,15 @@ impl Session {
         Self { connector, open: None, used_at: Instant::now() }
     }
 
-    pub(crate) fn lock_timeout(&self) -> Duration {
-        self.connector.lock_timeout
+    pub(crate) fn within(&self) -> Duration {
+        self.connector.within()
     }
 
     /// A connection that works, as far as anybody can know.
     pub(crate) async fn connection(&mut self) -> Result<&mut PgConnection, Fault> {
         if self.used_at.elapsed() > TRUSTED_FOR
             && let Some(connection) = &mut self.open
-            && !matches!(timeout(TRUSTED_FOR, connection.ping()).await, Ok(Ok(())))
+            && !is_alive(connection, &self.connector).await
         {
             self.open = None;
         }

@@ -9,8 +9,8 @@ use common::{all, claim, id, open, other_connection, payload, settle, submit, su
 use ratchet_core::decide::Stored;
 use ratchet_core::ledger::Declaration;
 use ratchet_core::{
-    Contract, HiddenPaths, Ledger as _, LedgerError, Outcome, Policy, Priority, State, Submitted, Version,
-    VolatileFields,
+    Contract, HiddenPaths, Ledger as _, LedgerError, Outcome, Policy, Priority, Queue, State, Submitted,
+    Version, VolatileFields,
 };
 use ratchet_sqlite::SqliteLedger;
 use sqlx::Connection as _;
@@ -70,6 +70,7 @@ async fn a_reopened_ledger_holds_everything() {
         policy: Policy::DEFAULT,
         contract: Contract::NONE,
         priority: Priority(0),
+        queue: Queue::DEFAULT,
     };
     let ledger = open(directory.path()).await;
     ledger.declare(vec![template.clone()]).await.unwrap();

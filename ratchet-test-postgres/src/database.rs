@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sqlx::{Connection as _, PgConnection};
 
-use crate::{Proxy, Server};
+use crate::{Cutter, Server};
 
 /// An empty database, which another test gets after this value is dropped.
 #[derive(Debug)]
@@ -61,10 +61,14 @@ impl Database<'_> {
         self.server.url_as(role, &self.name)
     }
 
-    /// Its address through a proxy.
+    /// Its address by a way that can be cut.
     #[must_use]
-    pub fn url_through(&self, proxy: &Proxy) -> String {
-        proxy.url(&self.name)
+    pub fn url_through(&self, cutter: &Cutter) -> String {
+        cutter.url(&self.name)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// A connection of the test's own.

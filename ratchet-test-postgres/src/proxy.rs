@@ -1,131 +1,201 @@
-//! Cuts connections on their way to a server.
+//! A network that fails on purpose.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::io::{self, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::Notify;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 
-use crate::Server;
+use crate::{Database, Server};
 
-/// Where a connection is cut, once a client sends a text.
+/// What happens to one exchange: a request of the program and the server's answer to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
-    /// The server never gets the text, and notices that the client is gone.
-    Before,
-    /// The server has answered, and the client does not get the answer.
-    After,
-    /// The client is cut off, and the server waits for more until [`Proxy::release`], as behind a broken network.
-    Held,
+pub enum Fault {
+    /// The connection ends before the server sees the request.
+    CutBeforeRequest,
+    /// The server does what it was asked, and the connection ends before anybody learns of it.
+    CutBeforeAnswer,
+    /// The connection ends in the middle of the answer.
+    CutWithinAnswer,
+    /// Nothing passes any more, and both sides believe in the connection.
+    FreezeBeforeRequest,
+    /// The same after the server did what it was asked.
+    FreezeBeforeAnswer,
 }
 
-/// What stands between clients and a server.
+impl Fault {
+    /// Every one.
+    pub const ALL: [Self; 5] = [
+        Self::CutBeforeRequest,
+        Self::CutBeforeAnswer,
+        Self::CutWithinAnswer,
+        Self::FreezeBeforeRequest,
+        Self::FreezeBeforeAnswer,
+    ];
+}
+
+/// Stands between a program and its server until it is dropped, which cuts all connections.
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,
     plan: Arc<Plan>,
-    /// Ends with this value.
-    _serving: JoinSet<io::Result<()>>,
+    accepting: JoinHandle<()>,
 }
 
-#[derive(Debug, Default)]
+/// What is to go wrong next.
+#[derive(Debug)]
 struct Plan {
-    next: Mutex<Option<(&'static str, Cut)>>,
-    released: Notify,
+    next: Mutex<Next>,
+    healed: Notify,
+    /// Where connections lead.
+    socket: Mutex<PathBuf>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+enum Next {
+    #[default]
+    Nothing,
+    Once {
+        after: usize,
+        fault: Fault,
+    },
+    Always(Fault),
 }
 
 impl Server {
-    /// A way to the server on which connections can be cut.
+    /// Opens a way to this server through a free port of this machine, inside the Tokio runtime of the caller.
     pub async fn proxy(&self) -> Proxy {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
-        let (plan, socket) = (Arc::new(Plan::default()), self.socket());
-        let mut serving = JoinSet::new();
-        serving.spawn({
-            let plan = Arc::clone(&plan);
-            async move {
-                let mut connections = JoinSet::new();
-                loop {
-                    let (client, _) = listener.accept().await?;
-                    let (server, plan) = (UnixStream::connect(&socket).await?, Arc::clone(&plan));
-                    connections.spawn(async move { plan.pass(client, server).await });
-                }
-            }
-        });
-        Proxy { port, plan, _serving: serving }
+        let (next, healed) = (Mutex::default(), Notify::new());
+        let plan = Arc::new(Plan { next, healed, socket: Mutex::new(self.socket()) });
+        let accepting = tokio::spawn(accept(listener, Arc::clone(&plan)));
+        Proxy { port, plan, accepting }
     }
 }
 
 impl Proxy {
-    /// The address of a database of the server, through this proxy.
-    pub(crate) fn url(&self, database: &str) -> String {
-        format!("postgres://postgres@127.0.0.1:{}/{database}?sslmode=disable", self.port)
-    }
-
-    /// Cuts the connection on which a client next sends a text.
-    pub fn cut(&self, text: &'static str, cut: Cut) {
-        *self.plan.next.lock().unwrap_or_else(PoisonError::into_inner) = Some((text, cut));
-    }
-
-    /// Whether the cut has been made.
+    /// The address of a database by this way, as the server's superuser.
     #[must_use]
-    pub fn has_cut(&self) -> bool {
-        self.plan.next.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    pub fn url(&self, database: &Database<'_>) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/{}?sslmode=disable", self.port, database.name())
     }
 
-    /// Hands what was held to the server, and closes that connection.
-    pub fn release(&self) {
-        self.plan.released.notify_one();
+    /// Lets so many exchanges pass, of whatever connection, and then has one fail.
+    pub fn fail_once(&self, after: usize, fault: Fault) {
+        *self.plan.next() = Next::Once { after, fault };
+    }
+
+    /// Has every exchange fail from now on, also those of new connections.
+    pub fn fail_always(&self, fault: Fault) {
+        *self.plan.next() = Next::Always(fault);
+    }
+
+    /// Whether the failure that was asked for is still to come.
+    #[must_use]
+    pub fn is_to_fail(&self) -> bool {
+        !matches!(*self.plan.next(), Next::Nothing)
+    }
+
+    /// Leads new connections to another server, as an address does after a failover.
+    pub fn lead_to(&self, server: &Server) {
+        *self.plan.socket.lock().unwrap_or_else(PoisonError::into_inner) = server.socket();
+    }
+
+    /// Lets everything pass again. Connections that were frozen are cut.
+    pub fn heal(&self) {
+        *self.plan.next() = Next::Nothing;
+        self.plan.healed.notify_waiters();
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
     }
 }
 
 impl Plan {
-    async fn pass(&self, mut client: TcpStream, mut server: UnixStream) -> io::Result<()> {
-        let (mut asked, mut answered) = (vec![0; 1 << 16], vec![0; 1 << 16]);
-        loop {
-            tokio::select! {
-                read = client.read(&mut asked) => {
-                    let sent = &asked[..read?];
-                    if sent.is_empty() {
-                        return Ok(());
-                    }
-                    if let Some(cut) = self.cut_at(sent) {
-                        return self.end(cut, sent, client, server).await;
-                    }
-                    server.write_all(sent).await?;
+    fn next(&self) -> MutexGuard<'_, Next> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.socket.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What happens to the exchange that begins.
+    fn fault(&self) -> Option<Fault> {
+        let mut next = self.next();
+        match *next {
+            Next::Nothing => None,
+            Next::Always(fault) => Some(fault),
+            Next::Once { after: 0, fault } => {
+                *next = Next::Nothing;
+                Some(fault)
+            }
+            Next::Once { after, fault } => {
+                *next = Next::Once { after: after - 1, fault };
+                None
+            }
+        }
+    }
+}
+
+async fn accept(listener: TcpListener, plan: Arc<Plan>) {
+    let mut connections = JoinSet::new();
+    while let Ok((client, _)) = listener.accept().await {
+        let _ = client.set_nodelay(true);
+        let plan = Arc::clone(&plan);
+        connections.spawn(async move {
+            // A server that is down refuses, and so does this by hanging up.
+            if let Ok(server) = UnixStream::connect(plan.socket()).await {
+                let _ = carry(client, server, &plan).await;
+            }
+        });
+    }
+}
+
+/// Carries exchanges until one is to fail or a side hangs up. What the server says without being asked is one too.
+async fn carry(mut client: TcpStream, mut server: UnixStream, plan: &Plan) -> io::Result<()> {
+    let (mut request, mut answer) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    let (mut asked, mut fault) = (false, None);
+    loop {
+        tokio::select! {
+            length = client.read(&mut request) => {
+                let length = length?;
+                if !std::mem::replace(&mut asked, true) {
+                    fault = plan.fault();
                 }
-                read = server.read(&mut answered) => {
-                    let sent = &answered[..read?];
-                    if sent.is_empty() {
-                        return Ok(());
-                    }
-                    client.write_all(sent).await?;
+                match fault {
+                    _ if length == 0 => return Ok(()),
+                    Some(Fault::CutBeforeRequest) => return Ok(()),
+                    Some(Fault::FreezeBeforeRequest) => return freeze(plan).await,
+                    _ => server.write_all(&request[..length]).await?,
+                }
+            }
+            length = server.read(&mut answer) => {
+                let length = length?;
+                if !std::mem::replace(&mut asked, false) {
+                    fault = plan.fault();
+                }
+                match fault.take() {
+                    _ if length == 0 => return Ok(()),
+                    Some(Fault::CutBeforeAnswer) => return Ok(()),
+                    Some(Fault::CutWithinAnswer) => return client.write_all(&answer[..length / 2]).await,
+                    Some(Fault::FreezeBeforeAnswer) => return freeze(plan).await,
+                    _ => client.write_all(&answer[..length]).await?,
                 }
             }
         }
     }
+}
 
-    fn cut_at(&self, sent: &[u8]) -> Option<Cut> {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        let (text, cut) = (*next)?;
-        let is_here = sent.windows(text.len()).any(|part| part == text.as_bytes());
-        is_here.then(|| {
-            *next = None;
-            cut
-        })
-    }
-
-    async fn end(&self, cut: Cut, sent: &[u8], client: TcpStream, mut server: UnixStream) -> io::Result<()> {
-        if cut == Cut::Before {
-            return Ok(());
-        }
-        if cut == Cut::Held {
-            drop(client);
-            self.released.notified().await;
-        }
-        server.write_all(sent).await?;
-        let mut answer = [0; 1 << 10];
-        server.read(&mut answer).await.map(drop)
-    }
+/// The caller holds both sides open meanwhile.
+async fn freeze(plan: &Plan) -> io::Result<()> {
+    plan.healed.notified().await;
+    Ok(())
 }

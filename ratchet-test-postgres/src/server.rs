@@ -1,6 +1,7 @@
 //! The server's process.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -42,22 +43,61 @@ impl Server {
     /// Makes and starts a server of its own.
     #[must_use]
     pub fn start() -> Self {
+        Self::start_with("")
+    }
+
+    /// The same with further lines of its `postgresql.conf`, which come after those of every server.
+    #[must_use]
+    pub fn start_with(further: &str) -> Self {
+        let server = Self::in_new_folder();
+        server.run(
+            "initdb",
+            &["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C"],
+        );
+        server.configure(further);
+        server.resume();
+        server
+    }
+
+    fn in_new_folder() -> Self {
         let folder = tempfile::Builder::new().prefix("ratchet-pg-").tempdir_in("/tmp").expect("a folder");
         let user = user_instead_of_root(folder.path());
         if let Some((user, group)) = user {
             chown(folder.path(), Some(user), Some(group)).expect("a folder of the server's user");
         }
         let watch = watch(folder.path(), user);
-        let server = Self { folder, user, watch, spare: Mutex::default() };
-        server.run(
-            "initdb",
-            &["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C"],
+        Self { folder, user, watch, spare: Mutex::default() }
+    }
+
+    /// Adds to what it is started with; later lines replace earlier ones.
+    fn configure(&self, further: &str) {
+        let settings =
+            format!("{SETTINGS}unix_socket_directories = '{}'\n{further}\n", self.folder.path().display());
+        let file = fs::File::options().append(true).open(self.data().join("postgresql.auto.conf"));
+        let written = file.and_then(|mut file| file.write_all(settings.as_bytes()));
+        written.expect("the server's settings");
+    }
+
+    /// Makes and starts a server that follows this one and can only be read. Afterwards a commit here waits until it is on
+    /// the disk there too.
+    #[must_use]
+    pub fn start_standby(&self) -> Self {
+        let standby = Self::in_new_folder();
+        let from = self.folder.path().display().to_string();
+        standby.run(
+            "pg_basebackup",
+            &["--write-recovery-conf", "--checkpoint=fast", "--username=postgres", "--host", &from],
         );
-        let settings = format!("{SETTINGS}unix_socket_directories = '{}'\n", server.folder.path().display());
-        let file = server.data().join("postgresql.auto.conf");
-        fs::write(file, settings).expect("the server's settings");
-        server.resume();
-        server
+        standby.configure("");
+        standby.resume();
+        self.configure("synchronous_standby_names = '*'");
+        self.run("pg_ctl", &["reload", "--silent"]);
+        standby
+    }
+
+    /// Makes a server that follows another one go its own way.
+    pub fn promote(&self) {
+        self.run("pg_ctl", &["promote", "--wait", "--silent"]);
     }
 
     /// Stops the server as a power cut would: whatever was not synced is gone.
@@ -83,7 +123,6 @@ impl Server {
         format!("postgres://{role}@localhost/{database}?host={}", self.folder.path().display())
     }
 
-    /// The socket that it listens on.
     pub(crate) fn socket(&self) -> PathBuf {
         self.folder.path().join(".s.PGSQL.5432")
     }

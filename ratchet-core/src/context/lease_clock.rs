@@ -5,29 +5,44 @@ use std::time::Duration;
 
 use crate::time::{SharedClock, Timestamp};
 
-/// The end of a lease by two clocks. The wall clock is compared with what the ledger said; the monotonic one goes on
-/// while a wall clock is set back.
+/// The end of a lease by the two clocks of the worker: the wall clock goes on while a machine sleeps, the monotonic one
+/// while the wall clock is set back. Both count from the moment in which the lease was asked for, and are never compared
+/// with the ledger's clock: a worker whose clock is an hour ahead can work like any other.
 #[derive(Debug)]
 pub(crate) struct LeaseClock {
     clock: SharedClock,
     end: Mutex<End>,
 }
 
+/// What both clocks read at one moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading {
+    wall: Timestamp,
+    monotonic: Duration,
+}
+
+impl Reading {
+    pub(crate) fn of(clock: &SharedClock) -> Self {
+        Self { wall: clock.now(), monotonic: clock.monotonic() }
+    }
+
+    fn after(self, span: Duration) -> Self {
+        Self { wall: self.wall.after(span), monotonic: self.monotonic + span }
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 enum End {
     Never,
-    At {
-        wall: Timestamp,
-        monotonic: Duration,
-    },
+    At(Reading),
     /// Over for good, whatever the clocks say.
     Over,
 }
 
 impl LeaseClock {
-    /// A lease until `until` by the ledger's clock, which was asked for at `asked` by the monotonic clock for `span`.
-    pub(crate) fn new(clock: SharedClock, until: Timestamp, asked: Duration, span: Duration) -> Self {
-        Self { clock, end: Mutex::new(End::At { wall: until, monotonic: asked + span }) }
+    /// A lease that was asked for at `asked` and granted for `span`.
+    pub(crate) fn new(clock: SharedClock, asked: Reading, span: Duration) -> Self {
+        Self { clock, end: Mutex::new(End::At(asked.after(span))) }
     }
 
     /// A lease for unit tests.
@@ -36,10 +51,10 @@ impl LeaseClock {
     }
 
     /// Extends the lease, unless it is over: an answer may arrive after the attempt has ended.
-    pub(crate) fn extend(&self, until: Timestamp, asked: Duration, span: Duration) {
+    pub(crate) fn extend(&self, asked: Reading, span: Duration) {
         let mut end = self.locked();
         if !matches!(*end, End::Over) {
-            *end = End::At { wall: until, monotonic: asked + span };
+            *end = End::At(asked.after(span));
         }
     }
 
@@ -55,7 +70,7 @@ impl LeaseClock {
     pub(crate) fn stands(&self) -> bool {
         match *self.locked() {
             End::Never => true,
-            End::At { wall, monotonic } => self.clock.now() < wall && self.clock.monotonic() < monotonic,
+            End::At(end) => self.clock.now() < end.wall && self.clock.monotonic() < end.monotonic,
             End::Over => false,
         }
     }
@@ -73,19 +88,21 @@ mod tests {
     #[test]
     fn a_lease_that_is_over_does_not_come_back() {
         let clock = SystemClock::shared();
-        let (until, span) = (clock.now().after(Duration::from_mins(1)), Duration::from_mins(1));
-        let lease = LeaseClock::new(clock.clone(), until, clock.monotonic(), span);
+        let span = Duration::from_mins(1);
+        let lease = LeaseClock::new(clock.clone(), Reading::of(&clock), span);
         assert!(lease.stands());
         lease.end();
-        lease.extend(until, clock.monotonic(), span);
+        lease.extend(Reading::of(&clock), span);
         assert!(!lease.stands());
     }
 
     #[test]
     fn either_clock_ends_a_lease() {
         let clock = SystemClock::shared();
-        let (now, span) = (clock.now(), Duration::from_mins(1));
-        assert!(!LeaseClock::new(clock.clone(), now, clock.monotonic(), span).stands());
-        assert!(!LeaseClock::new(clock.clone(), now.after(span), clock.monotonic(), Duration::ZERO).stands());
+        let (now, minute) = (Reading::of(&clock), Duration::from_mins(1));
+        let earlier = Timestamp::from_millis(now.wall.as_millis() - 60_000);
+        assert!(!LeaseClock::new(clock.clone(), Reading { wall: earlier, ..now }, minute).stands());
+        let over = Reading { wall: now.wall.after(minute), ..now };
+        assert!(!LeaseClock::new(clock.clone(), over, Duration::ZERO).stands());
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub use cancellation::CancelReason;
 pub(crate) use cancellation::Cancellation;
-pub(crate) use lease_clock::LeaseClock;
+pub(crate) use lease_clock::{LeaseClock, Reading};
 use orders::{LedgerOrders, Orders, answered, unfitting};
 pub use sends::Sending;
 use sends::Sends;

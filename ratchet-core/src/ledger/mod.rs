@@ -246,6 +246,23 @@ pub struct Declaration {
 }
 
 impl Declaration {
+    /// What an attribute says that has only the required arguments, about an input without marks.
+    #[must_use]
+    pub fn new(operation: OperationName, version: Version, template: impl Into<String>) -> Self {
+        Self {
+            operation,
+            version,
+            template: template.into(),
+            new_identity: None,
+            hidden: HiddenPaths::default(),
+            volatile: VolatileFields::default(),
+            policy: Policy::DEFAULT,
+            contract: Contract::NONE,
+            priority: Priority::default(),
+            queue: Queue::DEFAULT,
+        }
+    }
+
     /// Whether the template is to be added to the `known` ones of its operation, which stand in the order in which they
     /// were accepted.
     ///

@@ -22,6 +22,12 @@ pub struct Offer {
 }
 
 impl Offer {
+    /// From the queue `default`, without a limit.
+    #[must_use]
+    pub const fn new(served: Served) -> Self {
+        Self { served, queue: Queue::DEFAULT, at_most: None }
+    }
+
     /// Whether a record can be executed by it.
     #[must_use]
     pub fn covers(&self, record: &Record) -> bool {

@@ -2,15 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::Shared;
-use crate::context::{CancelReason, Cancellation, LeaseClock};
+use crate::context::{CancelReason, Cancellation, LeaseClock, Reading};
 use crate::decide::{Answer, Command};
 use crate::ledger::Order;
-use crate::model::{Lease, Record, RecordId, Token};
+use crate::model::{Record, RecordId, Token};
 
 type Key = (RecordId, Token);
 
@@ -36,9 +35,9 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Takes over the lease of a record that was claimed at `asked` by the monotonic clock.
-    pub(super) fn new(shared: &Arc<Shared>, record: &Record, lease: &Lease, asked: Duration) -> Self {
-        let clock = LeaseClock::new(shared.clock.clone(), lease.until, asked, shared.lease);
+    /// Takes over the lease of a record that was claimed at `asked`.
+    pub(super) fn new(shared: &Arc<Shared>, record: &Record, asked: Reading) -> Self {
+        let clock = LeaseClock::new(shared.clock.clone(), asked, shared.lease);
         let signals = Signals { clock: Arc::new(clock), cancellation: Arc::default() };
         let key = (record.id.clone(), record.token);
         shared.leases.table().insert(key.clone(), signals.clone());
@@ -97,13 +96,13 @@ async fn beat(shared: &Shared) {
         command: Command::Renew { token: *token, duration: shared.lease },
     };
     let orders = leases.iter().map(|(key, _)| renew(key)).collect();
-    let asked = shared.clock.monotonic();
+    let asked = Reading::of(&shared.clock);
     match timeout(shared.lease / 3, shared.ledger.apply(orders)).await {
         Ok(Ok(answers)) => {
             for ((_, signals), answer) in leases.iter().zip(answers) {
                 match answer {
-                    Ok(Answer::Renewed { until, cancel_requested }) => {
-                        signals.clock.extend(until, asked, shared.lease);
+                    Ok(Answer::Renewed { cancel_requested, .. }) => {
+                        signals.clock.extend(asked, shared.lease);
                         if cancel_requested {
                             signals.cancellation.cancel(CancelReason::Cancelled);
                         }

@@ -11,7 +11,7 @@ use tracing::Instrument as _;
 
 use super::heartbeat::Held;
 use super::{Shared, attempt, heartbeat, reconcile};
-use crate::context::CancelReason;
+use crate::context::{CancelReason, Reading};
 use crate::ledger::{Claim, LedgerError, purge_all};
 use crate::telemetry;
 
@@ -142,7 +142,7 @@ async fn claim(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<usize
     }
     let before = attempts.len();
     let room = shared.concurrency.saturating_sub(before);
-    let asked = shared.clock.monotonic();
+    let asked = Reading::of(&shared.clock);
     let claim = Claim {
         namespace: shared.namespace.clone(),
         offers: shared.offers.clone(),
@@ -152,12 +152,11 @@ async fn claim(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<usize
         start_if_safe: true,
     };
     for record in shared.ledger.claim(claim).await? {
-        let Some(lease) = record.lease.clone() else { continue };
         let span = tracing::info_span!("attempt",
             operation = %record.id.operation, version = %record.version, key = %record.id.digest(),
             token = record.token.get(), attempt = tracing::field::Empty);
         // Held before the task runs, so that a shutdown in between reaches it.
-        let held = Held::new(shared, &record, &lease, asked);
+        let held = Held::new(shared, &record, asked);
         attempts.spawn(attempt::execute(Arc::clone(shared), record, held).instrument(span));
     }
     Ok(attempts.len() - before)

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ratchet_core::ledger::{Claim, Served};
+use ratchet_core::ledger::{Claim, Offer, Served};
 use ratchet_core::{
     Contract, Generation, Key, Ledger as _, MemoryLedger, Namespace, OperationName, OutcomeKind, Payload,
-    Policy, Priority, RecordId, Submission, Version, WorkerId,
+    Policy, Priority, Queue, RecordId, Submission, Version, WorkerId,
 };
-use ratchet_test_postgres::{Cut, Database, Proxy, shared};
+use ratchet_test_postgres::{Cut, Cutter, Database, shared};
 use sqlx::Connection as _;
 use sqlx::postgres::PgPoolOptions;
 
@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_secs(20);
 /// An attempt, and a database of its own to act in, whose one connection can be cut.
 struct Stage {
     database: Database<'static>,
-    proxy: Proxy,
+    proxy: Cutter,
     pool: PgPool,
     ctx: Context,
     runs: AtomicU32,
@@ -38,7 +38,7 @@ impl Stage {
         crate::migrate_effects(&mut connection).await.unwrap();
         let table = "CREATE TABLE bookings (id bigint GENERATED ALWAYS AS IDENTITY)";
         sqlx::raw_sql(table).execute(&mut connection).await.unwrap();
-        let proxy = shared().proxy().await;
+        let proxy = shared().cutter().await;
         let pool = PgPoolOptions::new().max_connections(1).after_connect(move |connection, _| {
             let setting = "SELECT set_config('default_transaction_isolation', $1, false)";
             Box::pin(async move { sqlx::query(setting).bind(isolation).execute(connection).await.map(drop) })
@@ -98,12 +98,13 @@ async fn attempt() -> Context {
         contract: Contract::DATABASE,
         not_before: None,
         priority: Priority(0),
+        queue: Queue::DEFAULT,
         renewal: None,
     };
     ledger.submit(vec![submission]).await.unwrap();
     let claim = Claim {
         namespace: Namespace::DEFAULT,
-        served: vec![Served { operation: OPERATION, version: VERSION }],
+        offers: vec![Offer::new(Served { operation: OPERATION, version: VERSION })],
         worker: WorkerId::from_static("worker-1"),
         limit: 1,
         lease: Duration::from_mins(1),

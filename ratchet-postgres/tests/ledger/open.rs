@@ -20,6 +20,11 @@ async fn a_wrong_address_is_told_in_words_and_without_its_password() {
             "postgres://…@localhost:port/shop",
             "no address of the form",
         ),
+        (
+            "postgres://ada:secret@one:5432,two:5432/shop",
+            "postgres://…@one:5432,two:5432/shop",
+            "several hosts",
+        ),
     ] {
         match refused(url).await {
             LedgerError::Address { url, why: text } => {

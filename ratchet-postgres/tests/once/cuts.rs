@@ -10,7 +10,7 @@ use crate::shop::{Shop, pool};
 async fn a_connection_that_is_cut_before_the_commit_is_not_applied() {
     let shop = Shop::open().await;
     let (ctx, _) = shop.first_attempt().await;
-    let proxy = shared().proxy().await;
+    let proxy = shared().cutter().await;
     for text in ["BEGIN", "INSERT INTO ratchet.effects", "INSERT INTO bookings", "SET result"] {
         for cut in [Cut::Before, Cut::After] {
             let cuttable = pool(&shop.database.url_through(&proxy), "").await;

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Command};
-use ratchet_core::ledger::{Claim, Order, Served};
+use ratchet_core::ledger::{Claim, Offer, Order, Served};
 use ratchet_core::{
     Cause, CauseKind, Context, Contract, Failure, Generation, Key, MemoryLedger, Namespace, OnceError,
-    OperationName, Outcome, Payload, Policy, Priority, Record, RecordId, RetryPolicy, SharedLedger,
+    OperationName, Outcome, Payload, Policy, Priority, Queue, Record, RecordId, RetryPolicy, SharedLedger,
     Submission, Version, WorkerId,
 };
 use ratchet_postgres::sqlx::postgres::PgPoolOptions;
@@ -71,6 +71,7 @@ impl Shop {
             contract: Contract::DATABASE,
             not_before: None,
             priority: Priority(0),
+            queue: Queue::DEFAULT,
             renewal: None,
         };
         self.ledger.submit(vec![submission]).await.unwrap();
@@ -80,7 +81,7 @@ impl Shop {
     pub(crate) async fn attempt(&self) -> (Context, Record) {
         let claim = Claim {
             namespace: Namespace::DEFAULT,
-            served: vec![Served { operation: OPERATION, version: VERSION }],
+            offers: vec![Offer::new(Served { operation: OPERATION, version: VERSION })],
             worker: WorkerId::from_static("worker-1"),
             limit: 1,
             lease: Duration::from_mins(1),

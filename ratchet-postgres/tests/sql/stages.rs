@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ratchet_core::decide::Command;
-use ratchet_core::ledger::{Claim, Order, Served};
+use ratchet_core::ledger::{Claim, Offer, Order, Served};
 use ratchet_core::{
     Cause, CauseKind, Contract, Ledger as _, OnUnknown, Outcome, Payload, Policy, RetryPolicy, StepName,
     Submission, Token, Version, WorkerId,
@@ -108,7 +108,7 @@ pub(crate) async fn make(
     if stage != Stage::Pending {
         let claim = Claim {
             namespace: id.namespace.clone(),
-            served: vec![Served { operation: OPERATION, version: Version::from_static("1") }],
+            offers: vec![Offer::new(Served { operation: OPERATION, version: Version::from_static("1") })],
             worker: WorkerId::from_static("worker-1"),
             limit: 1,
             lease: Duration::from_mins(10),

@@ -6,7 +6,7 @@ use ratchet_core::ledger::Declaration;
 use ratchet_core::serde_json::{Value, json};
 use ratchet_core::{
     Contract, Generation, HiddenPaths, Key, Ledger as _, Namespace, OperationName, Payload, Policy, Priority,
-    RecordId, Submission, Version, VolatileFields,
+    Queue, RecordId, Submission, Version, VolatileFields,
 };
 use ratchet_postgres::PostgresLedger;
 use ratchet_postgres::sqlx::{self, AssertSqlSafe, PgConnection, Row as _};
@@ -33,6 +33,7 @@ pub(crate) async fn declared(database: &Database<'_>, policy: Policy) -> Arc<Pos
         policy: policy.clone(),
         contract: Contract::header("Idempotency-Key"),
         priority: Priority(3),
+        queue: Queue::DEFAULT,
     };
     ledger.declare(vec![version("1"), version("2")]).await.expect("declarations");
     ledger
@@ -62,6 +63,7 @@ pub(crate) fn submission(namespace: &str, invoice: &str, cents: i64) -> Submissi
         contract: Contract::header("Idempotency-Key"),
         not_before: None,
         priority: Priority(3),
+        queue: Queue::DEFAULT,
         renewal: None,
     }
 }

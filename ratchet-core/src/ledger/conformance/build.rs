@@ -95,7 +95,7 @@ pub(super) fn renewal_of(key: &str, number: u32) -> Submission {
 
 /// To execute this operation and version from the queue `default`, without a limit.
 pub(super) fn offer(operation: OperationName, version: Version) -> Offer {
-    Offer { served: Served { operation, version }, queue: Queue::DEFAULT, at_most: None }
+    Offer::new(Served { operation, version })
 }
 
 pub(super) fn offers() -> Vec<Offer> {

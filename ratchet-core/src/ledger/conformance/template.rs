@@ -5,7 +5,7 @@ use super::build::{COLLECT, MAIL};
 use crate::contract::Contract;
 use crate::ledger::Served;
 use crate::ledger::{Declaration, LedgerError};
-use crate::model::{HiddenPath, HiddenPaths, OperationName, Priority, Version, VolatileFields};
+use crate::model::{HiddenPath, HiddenPaths, OperationName, Priority, Queue, Version, VolatileFields};
 use crate::policy::Policy;
 
 fn template(operation: OperationName, template: &str, new_identity: Option<&str>) -> Declaration {
@@ -19,6 +19,7 @@ fn template(operation: OperationName, template: &str, new_identity: Option<&str>
         policy: Policy::DEFAULT,
         contract: Contract::NONE,
         priority: Priority(0),
+        queue: Queue::DEFAULT,
     }
 }
 

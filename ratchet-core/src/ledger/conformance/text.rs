@@ -8,8 +8,8 @@ use crate::contract::Contract;
 use crate::decide::{Answer, Command, PinRequest};
 use crate::ledger::{Declaration, LedgerError};
 use crate::model::{
-    Cause, CauseKind, Fingerprint, HiddenPaths, Outcome, Payload, Priority, Renewal, State, Submission,
-    Submitted, Token, VolatileFields,
+    Cause, CauseKind, Fingerprint, HiddenPaths, Outcome, Payload, Priority, Queue, Renewal, State,
+    Submission, Submitted, Token, VolatileFields,
 };
 use crate::policy::Policy;
 
@@ -122,6 +122,7 @@ pub async fn templates_are_compared_to_the_end(fixture: Fixture) {
         policy: Policy::DEFAULT,
         contract: Contract::NONE,
         priority: Priority(0),
+        queue: Queue::DEFAULT,
     };
     let declare = |one| fixture.ledger.declare(vec![one]);
     declare(template(AWKWARD, None)).await.expect("the first");
