@@ -59,6 +59,8 @@ mod open;
 
 #[cfg(feature = "http")]
 pub use ratchet_http as http;
+#[cfg(feature = "mail")]
+pub use ratchet_mail as mail;
 #[cfg(feature = "postgres")]
 pub use ratchet_postgres as postgres;
 #[cfg(feature = "sqlite")]
