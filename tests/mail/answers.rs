@@ -48,8 +48,7 @@ async fn a_relay_that_goes_or_falls_silent_before_the_end_of_the_message_has_non
 #[tokio::test]
 async fn nobody_knows_what_became_of_a_message_whose_final_dot_was_not_answered() {
     // None of these is an answer to a final dot.
-    for does in
-        [Does::Cut, Does::Stall, Does::Say("354 go on"), Does::Say("25x what"), Does::Say("garbage")]
+    for does in [Does::Cut, Does::Stall, Does::Say("354 go on"), Does::Say("25x what"), Does::Say("garbage")]
     {
         let (failure, taken) = ended(At::Verdict, does).await;
         let took = usize::from(!matches!(does, Does::Say(_)));
