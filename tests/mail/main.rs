@@ -3,8 +3,13 @@
 
 mod answers;
 mod identity;
+mod independent;
+mod office;
 mod refused;
 mod relay;
+mod several;
+#[cfg(feature = "tls")]
+mod tls;
 mod tradeoffs;
 
 use ratchet::mail::lettre::Message;

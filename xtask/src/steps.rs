@@ -43,6 +43,7 @@ fn docs() -> Result<(), Failed> {
 
 fn tests() -> Result<(), Failed> {
     tools::need_postgres()?;
+    tools::need_python()?;
     run("cargo test --locked --workspace --all-features")
 }
 

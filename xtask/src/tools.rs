@@ -28,6 +28,17 @@ pub(crate) fn need_cargo_deny() -> Result<(), Failed> {
     run(&format!("cargo install --locked --debug --root {FOLDER} cargo-deny@0.20.2"))
 }
 
+/// A mail server of another maker, in an environment of its own with Python, which must be there.
+pub(crate) fn need_python() -> Result<(), Failed> {
+    let python = format!("{FOLDER}/python/bin/python");
+    if works(&format!("{python} -m aiosmtpd --version")) {
+        return Ok(());
+    }
+    println!("installing Python's aiosmtpd into {FOLDER}");
+    run(&format!("python3 -m venv {FOLDER}/python"))?;
+    run(&format!("{python} -m pip install --quiet --disable-pip-version-check aiosmtpd==1.4.6"))
+}
+
 /// The server of `PostgreSQL` from Debian's packages, if the machine has none. The tests start servers of their own.
 pub(crate) fn need_postgres() -> Result<(), Failed> {
     if has_postgres() {
