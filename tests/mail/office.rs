@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ratchet::mail::{Mailer, Relay};
-use ratchet::{Enqueued, Ratchet, Record, RecordId, Registry, Stored};
+use ratchet::{Enqueued, Ratchet, Record, RecordId, Registry, Stored, Worker, WorkerBuilder};
 use tokio::sync::oneshot;
 
 use crate::relay::{Scene, Scripted};
@@ -37,11 +37,15 @@ impl<R> Office<R> {
         Self { ratchet: Ratchet::in_memory(), relay, port }
     }
 
-    fn worker(&self, registry: Registry) -> ratchet::Worker {
+    fn worker(&self, registry: Registry) -> Worker {
+        self.builder(registry).build().unwrap()
+    }
+
+    pub(crate) fn builder(&self, registry: Registry) -> WorkerBuilder {
         let way = Relay::plain("127.0.0.1").port(self.port);
         let builder = self.ratchet.worker(registry).state(Mailer::new(way, "shop.example").unwrap());
         let builder = builder.state(self.ratchet.clone());
-        builder.lease(Duration::from_secs(1)).poll_interval(Duration::from_millis(20)).build().unwrap()
+        builder.lease(Duration::from_secs(1)).poll_interval(Duration::from_millis(20))
     }
 
     /// A worker whose threads can be taken from under it.
@@ -54,8 +58,12 @@ impl<R> Office<R> {
 
     /// Lets a worker run until the record is settled.
     pub(crate) async fn settled(&self, registry: Registry, id: &RecordId) -> Record {
+        self.settled_by(self.worker(registry), id).await
+    }
+
+    pub(crate) async fn settled_by(&self, worker: Worker, id: &RecordId) -> Record {
         let (end, ended) = oneshot::channel::<()>();
-        let working = tokio::spawn(self.worker(registry).run(async {
+        let working = tokio::spawn(worker.run(async {
             let _ = ended.await;
         }));
         let settled = async {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use ratchet::mail::lettre::Message;
-use ratchet::mail::lettre::message::header::{HeaderName, HeaderValue};
+use ratchet::mail::lettre::message::Body;
+use ratchet::mail::lettre::message::header::{ContentTransferEncoding, HeaderName, HeaderValue};
 use ratchet::mail::{Mailer, MailerError, Relay};
 use ratchet::{Context, Contract, Failure, OutcomeKind};
 
@@ -37,6 +38,15 @@ async fn a_signed_message_would_not_stay_as_it_was_signed() {
     let signature = HeaderValue::new(HeaderName::new_from_ascii_str("DKIM-Signature"), "v=1".to_owned());
     let why = why_not(&context(), letter().raw_header(signature).body(String::new()).unwrap()).await;
     assert!(why.contains("DKIM"), "{why}");
+}
+
+#[tokio::test]
+async fn a_line_has_one_end() {
+    for body in ["one\n.\ntwo", "one\rtwo", "one\n"] {
+        let body = Body::dangerous_pre_encoded(body.into(), ContentTransferEncoding::SevenBit);
+        let why = why_not(&context(), letter().body(body).unwrap()).await;
+        assert!(why.contains("lone CR or LF"), "{why}");
+    }
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpSocket;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
 /// Where in a dialogue.
@@ -27,6 +27,8 @@ pub(crate) enum At {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Does {
     Stall,
+    /// Says yes when it is told to go on.
+    Hold,
     Cut,
     Say(&'static str),
 }
@@ -35,6 +37,8 @@ pub(crate) type Scene = Option<(At, Does)>;
 
 pub(crate) struct Scripted {
     pub(crate) port: u16,
+    /// For a relay that holds.
+    pub(crate) go_on: Arc<Notify>,
     heard: Arc<Mutex<Vec<String>>>,
     taken: mpsc::UnboundedReceiver<String>,
     task: JoinHandle<()>,
@@ -58,18 +62,20 @@ impl Scripted {
         let port = listener.local_addr().unwrap().port();
         let heard = Arc::<Mutex<Vec<String>>>::default();
         let (take, taken) = mpsc::unbounded_channel();
+        let go_on = Arc::<Notify>::default();
+        let holds = go_on.clone();
         let (mut scenes, hears) = (scenes.iter().copied().collect::<VecDeque<_>>(), heard.clone());
         let task = tokio::spawn(async move {
             loop {
                 let (socket, _) = listener.accept().await.unwrap();
                 let scene = scenes.pop_front().flatten();
-                let (hears, take) = (hears.clone(), take.clone());
+                let (hears, take, go_on) = (hears.clone(), take.clone(), holds.clone());
                 tokio::spawn(async move {
-                    Stage { socket: BufReader::new(socket), scene, hears, take }.play().await
+                    Stage { socket: BufReader::new(socket), scene, hears, take, go_on }.play().await
                 });
             }
         });
-        Self { port, heard, taken, task }
+        Self { port, go_on, heard, taken, task }
     }
 
     /// The next message that was taken.
@@ -94,6 +100,7 @@ struct Stage<S> {
     scene: Scene,
     hears: Arc<Mutex<Vec<String>>>,
     take: mpsc::UnboundedSender<String>,
+    go_on: Arc<Notify>,
 }
 
 /// The dialogue is over.
@@ -144,6 +151,10 @@ where
     async fn answer(&mut self, at: At, yes: &str) -> Result<(), Over> {
         match self.scene {
             Some((scripted, Does::Stall)) if scripted == at => std::future::pending().await,
+            Some((scripted, Does::Hold)) if scripted == at => {
+                self.go_on.notified().await;
+                self.say(yes).await
+            }
             Some((scripted, Does::Cut)) if scripted == at => Err(Over),
             Some((scripted, Does::Say(text))) if scripted == at => self.say(text).await,
             _ if at == At::Middle => Ok(()),

@@ -1,11 +1,13 @@
 //! What becomes of a message that a relay took, and whose worker died before it knew.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ratchet::mail::lettre::message::header::ContentType;
 use ratchet::mail::lettre::message::{Attachment, MultiPart};
 use ratchet::mail::{MAIL, Mailer};
-use ratchet::{Context, Failure, RecordState, State, Uncertainty};
+use ratchet::{Clock, Context, Failure, RecordState, State, Timestamp, Uncertainty};
 
 use crate::identity::header;
 use crate::office::{Office, id_of};
@@ -121,4 +123,39 @@ async fn a_connection_that_breaks_at_the_final_dot_is_decided_in_the_same_way() 
     assert_eq!(messages.len(), 3);
     assert_eq!(header(&messages[2], "Message-ID"), [RECEIPT_ID]);
     assert_eq!(messages[1], messages[2]);
+}
+
+/// A monotonic clock that a test moves.
+#[derive(Debug, Default)]
+struct Moved(AtomicU64);
+
+impl Clock for Moved {
+    fn now(&self) -> Timestamp {
+        Timestamp::from(SystemTime::now())
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_secs(self.0.load(Ordering::SeqCst))
+    }
+}
+
+#[tokio::test]
+async fn a_lease_that_passes_during_the_dialogue_keeps_the_message_back() {
+    let mut office = Office::with(&[Some((At::Data, Does::Hold))]).await;
+    let id = id_of(send_reminder::enqueue(&office.ratchet, ORDER).await.unwrap());
+    let clock = Arc::new(Moved::default());
+    // Renewed so rarely that nobody but the mailer looks at it.
+    let builder = office.builder(ratchet::registry![send_reminder]).lease(Duration::from_mins(15));
+    let worker = builder.clock(clock.clone()).build().unwrap();
+    let passes = async {
+        while !office.relay.heard().contains(&"DATA".to_owned()) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        clock.0.store(60 * 60, Ordering::SeqCst);
+        office.relay.go_on.notify_one();
+    };
+    let (record, ()) = tokio::join!(office.settled_by(worker, &id), passes);
+    // Certainly not sent, so it is tried again.
+    assert_eq!((record.state, record.attempts), (RecordState::Succeeded, 2));
+    assert_eq!(office.relay.rest().len(), 1);
 }
