@@ -1,6 +1,7 @@
 //! What goes out, and that it is always the same.
 
 use ratchet::mail::lettre::Message;
+use ratchet::mail::lettre::address::Envelope;
 use ratchet::mail::{Mailer, Relay};
 use ratchet::{CauseKind, OutcomeKind};
 
@@ -34,9 +35,15 @@ async fn another_text_or_recipient_under_the_same_key_is_stopped_before_the_netw
     let to_other = Message::builder().from("shop@shop.example".parse().unwrap()).to(eve);
     let to_other = to_other.subject("Your receipt").body("Thank you for order 7.".to_owned()).unwrap();
     let to_other = mailer.send(&ctx, to_other).await.unwrap_err();
+    // The same text, in an envelope for somebody else.
+    let addresses = ("shop@shop.example".parse().unwrap(), "eve@customer.example".parse().unwrap());
+    let envelope = Envelope::new(Some(addresses.0), vec![addresses.1]).unwrap();
+    let readdressed = letter().envelope(envelope).subject("Your receipt");
+    let readdressed = readdressed.body("Thank you for order 7.".to_owned()).unwrap();
+    let readdressed = mailer.send(&ctx, readdressed).await.unwrap_err();
     let way = Relay::plain("127.0.0.1").port(relay.port);
     let other_domain = Mailer::new(way, "other.example").unwrap().send(&ctx, receipt(7)).await.unwrap_err();
-    for failure in [other_text, to_other, other_domain] {
+    for failure in [other_text, to_other, readdressed, other_domain] {
         assert_eq!(failure.outcome().kind(), OutcomeKind::Unknown);
         assert_eq!(failure.outcome().cause().unwrap().kind(), CauseKind::RequestChanged);
     }
