@@ -5,8 +5,8 @@ use std::process::Command;
 
 /// Cargo builds examples together with the tests, in the folder beside theirs.
 fn run(name: &str) -> String {
-    let test = std::env::current_exe().unwrap();
-    let example = test.ancestors().nth(2).unwrap().join("examples").join(name);
+    let this = std::env::current_exe().unwrap();
+    let example = this.ancestors().nth(2).unwrap().join("examples").join(name);
     assert!(example.exists(), "build it first: cargo build --all-features --example {name}");
     let output = Command::new(example).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

@@ -64,14 +64,14 @@ impl Scripted {
         let (take, taken) = mpsc::unbounded_channel();
         let go_on = Arc::<Notify>::default();
         let holds = go_on.clone();
-        let (mut scenes, hears) = (scenes.iter().copied().collect::<VecDeque<_>>(), heard.clone());
+        let (mut scenes, notes) = (scenes.iter().copied().collect::<VecDeque<_>>(), heard.clone());
         let task = tokio::spawn(async move {
             loop {
                 let (socket, _) = listener.accept().await.unwrap();
                 let scene = scenes.pop_front().flatten();
-                let (hears, take, go_on) = (hears.clone(), take.clone(), holds.clone());
+                let (notes, take, go_on) = (notes.clone(), take.clone(), holds.clone());
                 tokio::spawn(async move {
-                    Stage { socket: BufReader::new(socket), scene, hears, take, go_on }.play().await
+                    Stage { socket: BufReader::new(socket), scene, notes, take, go_on }.play().await;
                 });
             }
         });
@@ -98,7 +98,7 @@ impl Scripted {
 struct Stage<S> {
     socket: BufReader<S>,
     scene: Scene,
-    hears: Arc<Mutex<Vec<String>>>,
+    notes: Arc<Mutex<Vec<String>>>,
     take: mpsc::UnboundedSender<String>,
     go_on: Arc<Notify>,
 }
@@ -119,10 +119,10 @@ where
         loop {
             let command = self.line().await?;
             let command = command.trim_end();
-            self.hears.lock().unwrap().push(command.to_owned());
+            self.notes.lock().unwrap().push(command.to_owned());
             match command.split([' ', ':']).next().unwrap_or_default() {
                 "EHLO" => {
-                    self.answer(At::Hello, "250-relay.example\r\n250-8BITMIME\r\n250 AUTH PLAIN").await?
+                    self.answer(At::Hello, "250-relay.example\r\n250-8BITMIME\r\n250 AUTH PLAIN").await?;
                 }
                 "AUTH" => self.answer(At::SignIn, "235 2.7.0 welcome").await?,
                 "MAIL" => self.answer(At::Sender, "250 2.1.0 ok").await?,

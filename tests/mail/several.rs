@@ -27,9 +27,8 @@ async fn send_newsletter(ctx: Context, State(ratchet): State<Ratchet>, input: Is
     for subscriber_id in SUBSCRIBERS {
         let copy = IssueCopy { issue_id: input.issue_id, subscriber_id };
         let enqueued = send_copy::enqueue(&ratchet, copy).await?;
-        if matches!(enqueued, Enqueued::New { .. }) && subscriber_id == 2 && ctx.attempt() == 1 {
-            panic!("the worker dies here");
-        }
+        let is_half_done = matches!(enqueued, Enqueued::New { .. }) && subscriber_id == 2;
+        assert!(!is_half_done || ctx.attempt() > 1, "the worker dies here");
     }
     Ok(())
 }

@@ -57,7 +57,7 @@ async fn may_duplicate_sends_the_very_same_message_again() {
     doomed.kill();
     let record = office.settled(ratchet::registry![send_invoice], &id).await;
     assert_eq!((record.state, record.attempts), (RecordState::Succeeded, 2));
-    assert_eq!(office.relay.rest(), [first.clone()]);
+    assert_eq!(office.relay.rest(), std::slice::from_ref(&first));
     let message_id = record.result.unwrap().decode::<String>().unwrap();
     assert_eq!(header(&first, "Message-ID"), [message_id]);
     // The date is that of the first send.
