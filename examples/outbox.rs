@@ -108,9 +108,9 @@ async fn take_order(orders: &SqlitePool, order_id: i64, commits: bool) -> Result
     let enqueued = enqueue_in(&mut transaction, announce_order::request(Order { order_id })).await?;
     let Enqueued::New { id } = enqueued else { return Err("it was on record already".into()) };
     if commits {
-        transaction.commit().await?
+        transaction.commit().await?;
     } else {
-        transaction.rollback().await?
+        transaction.rollback().await?;
     }
     Ok(id)
 }
