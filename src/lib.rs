@@ -60,6 +60,8 @@ mod open;
 
 #[cfg(feature = "http")]
 pub use ratchet_http as http;
+#[cfg(feature = "mail")]
+pub use ratchet_mail as mail;
 #[cfg(feature = "postgres")]
 pub use ratchet_postgres as postgres;
 #[cfg(feature = "sqlite")]
@@ -96,6 +98,11 @@ pub use ratchet_core::private as __private;
 #[cfg(all(doctest, feature = "http"))]
 #[doc = include_str!("../README.md")]
 pub struct Readme;
+
+/// Compiles what the page on the outbox shows.
+#[cfg(all(doctest, feature = "http", feature = "sqlite"))]
+#[doc = include_str!("../docs/outbox.md")]
+pub struct Outbox;
 
 /// Runs what the page on keys shows.
 #[cfg(doctest)]

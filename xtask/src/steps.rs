@@ -34,6 +34,7 @@ fn clippy() -> Result<(), Failed> {
 fn features() -> Result<(), Failed> {
     run("cargo check --locked --package ratchet --lib --no-default-features")?;
     run("cargo check --locked --package ratchet --lib --no-default-features --features sqlite")?;
+    run("cargo check --locked --package ratchet --lib --no-default-features --features mail")?;
     run("cargo check --locked --package ratchet --lib --no-default-features --features postgres")
 }
 

@@ -28,20 +28,21 @@ pub(crate) fn need_cargo_deny() -> Result<(), Failed> {
     run(&format!("cargo install --locked --debug --root {FOLDER} cargo-deny@0.20.2"))
 }
 
-/// A Python with psycopg, in the folder of build products: a test enqueues from it.
+/// What the tests use of Python's: a client of PostgreSQL and a mail server of other makers.
+const PYTHON_PACKAGES: &str = "psycopg[binary]==3.3.9 aiosmtpd==1.4.6";
+
+/// A Python with the packages of the tests, in the folder of build products.
 pub(crate) fn need_python() -> Result<(), Failed> {
-    // Binary packages, so that no compiler and no header is needed.
-    const CLIENT: &str = "psycopg[binary]==3.3.9";
     let python = format!("{FOLDER}/python/bin/python");
-    if works(&format!("{python} -m psycopg.version")) {
-        return Ok(());
+    if !works(&format!("{python} -m pip --version")) {
+        if !works("python3 -m ensurepip --version") {
+            install("python3-venv")?;
+        }
+        run(&format!("python3 -m venv --clear {FOLDER}/python"))?;
     }
-    println!("installing psycopg into {FOLDER}/python");
-    if !works("python3 -m ensurepip --version") {
-        install("python3-venv")?;
-    }
-    run(&format!("python3 -m venv --clear {FOLDER}/python"))?;
-    run(&format!("{python} -m pip install --quiet --disable-pip-version-check {CLIENT}"))
+    println!("installing {PYTHON_PACKAGES} into {FOLDER}/python, where they are missing");
+    // Binary packages, so that no compiler and no header is needed; those that are there are left alone.
+    run(&format!("{python} -m pip install --quiet --disable-pip-version-check {PYTHON_PACKAGES}"))
 }
 
 /// The server of `PostgreSQL` from Debian's packages, if the machine has none. The tests start servers of their own.

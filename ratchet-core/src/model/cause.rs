@@ -36,7 +36,7 @@ pub enum CauseKind {
     Connect,
     /// The connection failed after the request may have left.
     Transport,
-    /// The destination answered with this HTTP status.
+    /// The destination answered with this status of HTTP, or this reply code of SMTP.
     Status(u16),
     /// The destination answered success, and its body could not be read.
     UnreadableAnswer,
