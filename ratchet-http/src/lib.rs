@@ -29,6 +29,8 @@
 mod answer;
 mod classify;
 mod client;
+#[cfg(feature = "inbound")]
+pub mod inbound;
 mod json;
 mod request;
 mod retry_after;
