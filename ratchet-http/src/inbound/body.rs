@@ -14,17 +14,38 @@ use http_body_util::{BodyExt as _, Full};
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The body of what this layer hands to the handler and answers to the client.
-pub type Body = UnsyncBoxBody<Bytes, BoxError>;
+#[derive(Debug)]
+pub struct Body(UnsyncBoxBody<Bytes, BoxError>);
+
+impl HttpBody for Body {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        Pin::new(&mut self.0).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}
 
 pub(super) fn whole(bytes: Bytes) -> Body {
-    Full::new(bytes).map_err(|never: Infallible| match never {}).boxed_unsync()
+    Body(Full::new(bytes).map_err(|never: Infallible| match never {}).boxed_unsync())
 }
 
 pub(super) fn passed_on<B>(body: B) -> Body
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
-    body.map_err(Into::into).boxed_unsync()
+    Body(body.map_err(Into::into).boxed_unsync())
 }
 
 /// What was read of a body.
