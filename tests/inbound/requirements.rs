@@ -474,10 +474,10 @@ async fn requirement_16_no_purge_takes_what_is_in_flight_or_unknown() {
 /// No worker may take what belongs to the layer, whatever has become of its lease.
 #[tokio::test]
 async fn no_worker_executes_a_request() {
-    #[ratchet::operation(name = "tidy", version = "1", key = "day:<day>:tidy")]
+    #[ratchet::operation(name = "tidy", version = "1", key = "shop:<shop>:shelf:<shelf>:tidy")]
     #[allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
-    async fn tidy(day: u32) -> Result<u32, ratchet::Failure> {
-        Ok(day)
+    async fn tidy(shop: u32, shelf: u32) -> Result<u32, ratchet::Failure> {
+        Ok(shop + shelf)
     }
 
     let clock = clock();
@@ -503,7 +503,7 @@ async fn no_worker_executes_a_request() {
 
     // The worker looks for work in the very namespace, and has looked once it has found some.
     let ratchet = Ratchet::with_ledger(service.ledger.clone()).in_namespace(service.id("k").namespace);
-    let ratchet::Enqueued::New { id } = tidy::enqueue(&ratchet, 1).await.unwrap() else {
+    let ratchet::Enqueued::New { id } = tidy::enqueue(&ratchet, 1, 2).await.unwrap() else {
         panic!("it is new")
     };
     let worker = ratchet.worker(ratchet::registry![tidy]).clock(clock.clone()).build().unwrap();
