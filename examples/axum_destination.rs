@@ -58,7 +58,7 @@ fn failed(error: &OnceError) -> Response {
 }
 
 /// Ledger and charges share one database.
-async fn service(database: &Path) -> Result<(Router, SqlitePool)> {
+async fn service(database: &Path) -> Result<(Router, IdempotencyLayer, SqlitePool)> {
     let url = format!("sqlite:{}", database.display());
     let ratchet = Ratchet::open(&url).await?;
     let pool = SqlitePool::connect(&url).await?;
@@ -70,13 +70,14 @@ async fn service(database: &Path) -> Result<(Router, SqlitePool)> {
     // A real service has authenticated the client by now, and gives its account.
     let layer = IdempotencyLayer::new(ratchet.ledger().clone(), |_| Some("everybody".to_owned()))
         .destination(Contract::DATABASE);
-    Ok((Router::new().route("/charges", post(charge)).with_state(pool.clone()).layer(layer), pool))
+    let router = Router::new().route("/charges", post(charge)).with_state(pool.clone()).layer(layer.clone());
+    Ok((router, layer, pool))
 }
 
 #[tokio::main]
 async fn main() -> Result {
     let folder = tempfile::tempdir()?;
-    let (router, pool) = service(&folder.path().join("shop.db")).await?;
+    let (router, layer, pool) = service(&folder.path().join("shop.db")).await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/charges", listener.local_addr()?);
     println!("listening {url}");
@@ -90,6 +91,8 @@ async fn main() -> Result {
         "  curl -i {url} -H 'Idempotency-Key: invoice-2048' --json '{{\"invoice\": \"inv_2048\", \"cents\": 14396}}'"
     );
     server.with_graceful_shutdown(async { tokio::signal::ctrl_c().await.unwrap_or_default() }).await?;
+    // What clients have left behind is executed to its end, too.
+    layer.finished().await;
     Ok(())
 }
 

@@ -100,6 +100,11 @@ pub struct Readme;
 #[doc = include_str!("../docs/choosing-a-key.md")]
 pub struct ChoosingAKey;
 
+/// Compiles what the page on servers shows.
+#[cfg(all(doctest, feature = "inbound"))]
+#[doc = include_str!("../docs/inbound.md")]
+pub struct Inbound;
+
 /// Operations compile in programs of the edition before, in both forms and inside other macros.
 ///
 /// ```edition2021

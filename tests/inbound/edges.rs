@@ -1,5 +1,9 @@
 //! What passes, what is refused, and what people decide.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
 use axum::http::Method;
 use ratchet::http::inbound::IdempotencyLayer;
 use ratchet::{OnUnknown, Ratchet, RecordState, Verdict};
@@ -7,7 +11,7 @@ use ratchet_core::MemoryLedger;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::service::{Answer, Service, plain, problem};
+use super::service::{Answer, Service, Stage, plain, problem, within};
 
 #[tokio::test]
 async fn what_is_safe_or_repeatable_by_its_meaning_needs_no_key() {
@@ -85,6 +89,32 @@ async fn what_is_run_again_has_the_identity_of_the_first_time() {
     assert_eq!(first.0, second.0);
     assert_eq!((first.1, second.1), ("1", "2"));
     assert!(first.0.ends_with("@inbound"), "{}", first.0);
+}
+
+#[tokio::test]
+async fn a_server_that_stops_waits_for_what_clients_have_left() {
+    let (stage, mut entered) = Stage::new();
+    let held = stage.clone();
+    let service = Service::new(
+        |layer| layer,
+        move |call| {
+            let stage = held.clone();
+            async move {
+                stage.wait(call.number).await;
+                plain(201, "charged")
+            }
+        },
+    )
+    .await;
+    let client = tokio::spawn(service.post("k").send());
+    entered.recv().await.unwrap();
+    client.abort();
+    let mut finished = pin!(service.layer.finished());
+    let at_once = poll_fn(|cx| Poll::Ready(finished.as_mut().poll(cx).is_ready()));
+    assert!(!at_once.await);
+    stage.let_go();
+    within(finished).await;
+    assert_eq!(service.record("k").await.state, RecordState::Succeeded);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Provides the programs that the checks need, and says what it installs.
 
-use crate::command::{Failed, run, run_with, works};
+use crate::command::{Failed, root, run, run_with, works};
 
 /// Components of the toolchain: `cargo NAME` must work.
 pub(crate) fn need_component(name: &str, component: &str) -> Result<(), Failed> {
@@ -34,11 +34,38 @@ pub(crate) fn need_postgres() -> Result<(), Failed> {
         return Ok(());
     }
     println!("installing PostgreSQL's server (Debian's package `postgresql`)");
+    install("postgresql")
+}
+
+/// Programs that send requests to the tests' servers, and the SDK of a payment provider.
+pub(crate) fn need_http_clients() -> Result<(), Failed> {
+    let programs = [
+        ("curl --version", "curl"),
+        ("python3 --version", "python3"),
+        ("python3 -m pip --version", "python3-pip"),
+        ("node --version", "nodejs"),
+    ];
+    for (line, package) in programs {
+        if !works(line) {
+            println!("installing Debian's package `{package}`");
+            install(package)?;
+        }
+    }
+    let sdk = format!("{FOLDER}/stripe");
+    if root().join(&sdk).join("stripe").is_dir() {
+        return Ok(());
+    }
+    println!("installing Stripe's SDK for Python into {sdk}");
+    run(&format!("python3 -m pip install --quiet --disable-pip-version-check --target {sdk} stripe==16.1.0"))
+}
+
+/// A package of Debian's.
+fn install(package: &str) -> Result<(), Failed> {
     let sudo = if works("sudo --non-interactive true") { "sudo " } else { "" };
     run(&format!("{sudo}apt-get update"))?;
     // Nothing is asked: there may be nobody to answer.
     run_with(
-        &format!("{sudo}apt-get install --yes --no-install-recommends postgresql"),
+        &format!("{sudo}apt-get install --yes --no-install-recommends {package}"),
         &[("DEBIAN_FRONTEND", "noninteractive")],
     )
 }

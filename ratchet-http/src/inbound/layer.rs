@@ -156,6 +156,12 @@ impl IdempotencyLayer {
         self.with(|settings| settings.random = random)
     }
 
+    /// Waits until no request is being executed: after a server has stopped, and before its runtime does. A server waits
+    /// for its connections, and what a client has left behind has none.
+    pub async fn finished(&self) {
+        self.settings.under_way.finished().await;
+    }
+
     /// The record of a key, for those who look it up or settle it.
     ///
     /// # Errors

@@ -64,8 +64,13 @@ where
                 Admitted::Free(request) => pass(inner, request).await,
                 Admitted::Guarded(request, submission) => {
                     // A task of its own, so that neither the claim nor the answer is lost with the connection.
-                    let guarded = guard(settings.clone(), inner, *request, *submission).in_current_span();
-                    let answered = tokio::spawn(guarded).await;
+                    let one = settings.under_way.enter();
+                    let guarded = guard(settings.clone(), inner, *request, *submission);
+                    let guarded = async move {
+                        let _one = one;
+                        guarded.await
+                    };
+                    let answered = tokio::spawn(guarded.in_current_span()).await;
                     answered.unwrap_or_else(|_| Ok(Problem::Interrupted.into_response(&settings)))
                 }
                 Admitted::Refused(problem) => Ok(problem.into_response(&settings)),

@@ -15,6 +15,7 @@ use ratchet_core::time::SharedClock;
 use ratchet_core::{
     Contract, Executor, Namespace, OperationName, Policy, RetryPolicy, SharedLedger, SystemClock, WorkerId,
 };
+use tokio::sync::watch;
 
 /// Finds out whose request it is.
 pub(super) type Principal = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
@@ -37,6 +38,7 @@ pub(super) struct Settings {
     pub(super) kept_headers: Vec<HeaderName>,
     pub(super) retry_after: Duration,
     pub(super) documentation: Option<String>,
+    pub(super) under_way: UnderWay,
 }
 
 impl Settings {
@@ -67,6 +69,7 @@ impl Settings {
             ],
             retry_after: Duration::from_secs(1),
             documentation: None,
+            under_way: UnderWay::default(),
         }
     }
 
@@ -117,5 +120,30 @@ impl fmt::Debug for Settings {
             .field("namespace", &self.namespace)
             .field("operation", &self.operation)
             .finish_non_exhaustive()
+    }
+}
+
+/// How many requests are being executed.
+#[derive(Clone, Default)]
+pub(super) struct UnderWay(Arc<watch::Sender<usize>>);
+
+/// One of them.
+pub(super) struct OneUnderWay(UnderWay);
+
+impl UnderWay {
+    pub(super) fn enter(&self) -> OneUnderWay {
+        self.0.send_modify(|count| *count += 1);
+        OneUnderWay(self.clone())
+    }
+
+    pub(super) async fn finished(&self) {
+        // The sender is ours, so it is not gone.
+        let _ = self.0.subscribe().wait_for(|count| *count == 0).await;
+    }
+}
+
+impl Drop for OneUnderWay {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|count| *count -= 1);
     }
 }
