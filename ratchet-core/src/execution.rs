@@ -20,6 +20,25 @@ use crate::time::SharedClock;
 ///
 /// A worker looks for records that are due. Where somebody else decides what runs now, as a request that comes to a
 /// server does, that somebody begins an execution, runs the handler in it and settles it.
+///
+/// ```
+/// use std::time::Duration;
+/// use ratchet_core::{Execution, Executor, LedgerError, Outcome, Payload, RecordId, SharedLedger, SystemClock, WorkerId};
+///
+/// /// Executes a record that was submitted, if it is to be executed now.
+/// async fn execute(ledger: SharedLedger, id: RecordId, name: WorkerId) -> Result<(), LedgerError> {
+///     let executor = Executor { name, lease: Duration::from_secs(30), clock: SystemClock::shared() };
+///     let Ok(execution) = Execution::begin(ledger, id, executor).await? else { return Ok(()) };
+///     let ctx = execution.context().clone();
+///     let ended = execution.run(async move { format!("\"done under {}\"", ctx.key()) }).await;
+///     let outcome = match ended {
+///         Ok(result) => Outcome::done(Payload::from_stored(result)),
+///         Err(cause) => Outcome::unknown(cause),
+///     };
+///     let _refused_if_late = execution.settle(outcome).await?;
+///     Ok(())
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Execution {
     ledger: SharedLedger,
@@ -138,26 +157,24 @@ impl Execution {
                 wait = (wait * 2).min(Duration::from_secs(5));
             }
         };
-        let outcome_name = outcome.kind().as_str();
         match timeout(self.span, report).await {
             Ok(answer) => {
-                match &answer {
-                    Ok(Answer::Settled(state)) => {
-                        telemetry::settled(&self.record.id.operation, &outcome, *state);
-                    }
-                    Ok(_) => {
-                        tracing::warn!(outcome = outcome_name, "reported late: the record has gone on");
-                    }
-                    Err(refusal) => {
-                        tracing::warn!(outcome = outcome_name, %refusal, "the outcome was refused");
-                    }
-                }
+                self.log(&outcome, &answer);
                 Ok(answer)
             }
             Err(elapsed) => {
-                tracing::error!(outcome = outcome_name, "the outcome could not be written");
+                tracing::error!(outcome = outcome.kind().as_str(), "the outcome could not be written");
                 Err(LedgerError::Store { doing: "write an outcome", source: elapsed.into() })
             }
+        }
+    }
+
+    fn log(&self, outcome: &Outcome, answer: &Result<Answer, Refusal>) {
+        let name = outcome.kind().as_str();
+        match answer {
+            Ok(Answer::Settled(state)) => telemetry::settled(&self.record.id.operation, outcome, *state),
+            Ok(_) => tracing::warn!(outcome = name, "reported late: the record has gone on"),
+            Err(refusal) => tracing::warn!(outcome = name, %refusal, "the outcome was refused"),
         }
     }
 
@@ -176,11 +193,10 @@ impl Execution {
                         self.cancellation.cancel(CancelReason::Cancelled);
                     }
                 }
-                Ok(Ok(_)) => self.lose(),
                 Ok(Err(_)) | Err(_) if self.lease.stands() => {
                     tracing::warn!("the lease could not be renewed; trying again");
                 }
-                Ok(Err(_)) | Err(_) => self.lose(),
+                _ => self.lose(),
             }
         }
     }

@@ -7,6 +7,7 @@ mod edges;
 #[allow(dead_code, reason = "shared with the worker's tests")]
 mod faulty;
 mod logs;
+mod ours;
 mod requirements;
 mod service;
 mod stores;

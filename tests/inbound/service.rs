@@ -241,7 +241,7 @@ impl Stage {
 
 /// A test that hangs says so.
 pub(crate) async fn within<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(60), work).await.expect("nothing happened for a minute")
+    tokio::time::timeout(Duration::from_mins(1), work).await.expect("nothing happened for a minute")
 }
 
 pub(crate) fn clock() -> Arc<ManualClock> {

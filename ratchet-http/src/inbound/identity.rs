@@ -4,7 +4,7 @@ use bytes::Bytes;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use http::{HeaderMap, HeaderName, Method};
 use ratchet_core::{
     Fingerprint, Generation, Key, KeyError, Payload, Priority, RecordId, Submission, Version,
 };
@@ -78,9 +78,11 @@ fn fingerprint(headers: &[HeaderName], key: &str, parts: &Parts, body: &Bytes) -
     add(parts.uri.path().as_bytes());
     add(parts.uri.query().unwrap_or_default().as_bytes());
     for name in headers {
-        let values: Vec<&HeaderValue> = parts.headers.get_all(name).iter().collect();
-        add(&(values.len() as u64).to_be_bytes());
-        values.into_iter().for_each(|value| add(value.as_bytes()));
+        let values = parts.headers.get_all(name);
+        add(&(values.iter().count() as u64).to_be_bytes());
+        for value in values {
+            add(value.as_bytes());
+        }
     }
     match canonical(&parts.headers, body) {
         Some(json) => add(json.get().as_bytes()),

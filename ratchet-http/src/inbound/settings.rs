@@ -95,8 +95,10 @@ impl Settings {
     /// Says for how long an answer is repeated, as an ISO 8601 duration.
     pub(super) fn advertise(&self, headers: &mut HeaderMap) {
         let seconds = self.policy.retention.as_secs();
-        let text =
-            if seconds % 3600 == 0 { format!("PT{}H", seconds / 3600) } else { format!("PT{seconds}S") };
+        let text = match seconds {
+            _ if seconds.is_multiple_of(3600) => format!("PT{}H", seconds / 3600),
+            _ => format!("PT{seconds}S"),
+        };
         if let Ok(value) = HeaderValue::from_str(&text) {
             headers.insert(HeaderName::from_static("idempotency-key-lifetime"), value);
         }
