@@ -91,9 +91,10 @@ impl Execution {
             return Ok(Err(Refusal::Superseded));
         };
         if lease.started_at.is_none() {
-            if let Err(refusal) = order(&ledger, &record.id, Command::Start { token: record.token }).await? {
-                order(&ledger, &record.id, Command::Release { token: record.token }).await?.ok();
-                return Ok(Err(refusal));
+            let start = order(&ledger, &record.id, Command::Start { token: record.token }).await;
+            if !matches!(start, Ok(Ok(_))) {
+                give_back(&ledger, &record).await;
+                return start.map(|answer| Err(answer.err().unwrap_or(Refusal::Superseded)));
             }
             record.attempts += 1;
         }
@@ -220,6 +221,18 @@ async fn order(
 ) -> Result<Result<Answer, Refusal>, LedgerError> {
     let answers = ledger.apply(vec![Order { id: id.clone(), command }]).await?;
     answers.into_iter().next().ok_or(LedgerError::Closed)
+}
+
+/// The handler is not entered, whether the start was written or not. Where this fails too, the lease ends by itself.
+async fn give_back(ledger: &SharedLedger, record: &Record) {
+    let cause = Cause::new(CauseKind::Handler, "the handler was not entered");
+    let outcome = Outcome::NotApplied { cause, retry_after: Some(Duration::ZERO) };
+    let commands =
+        [Command::Settle { token: record.token, outcome }, Command::Release { token: record.token }];
+    for command in commands {
+        // Either is refused where the other fits.
+        let _ = order(ledger, &record.id, command).await;
+    }
 }
 
 /// A panic's text stays out of the record: it may hold anything.

@@ -42,12 +42,20 @@ async fn requirement_13_nothing_is_executed_while_the_store_is_down() {
         }
     }
     assert_eq!(service.executions(), 0);
+    // Nobody was let in, whatever was written down, so the same request is executed when the store is back.
+    faulty.set(None);
+    for (number, key) in
+        (1..).zip(["Submit-FailOnce", "Submit-LoseAnswer", "Start-FailOnce", "Start-LoseAnswer"])
+    {
+        assert_eq!(service.charge(key).await.text(), "charged", "{key}");
+        assert_eq!(service.executions(), number);
+    }
     // The effect happened, and the store has not heard of it: no answer is given that a repetition would not get.
     faulty.set(Some((LedgerCall::Settle, Fault::Hang)));
     assert_eq!(service.charge("k").await.problem(), problem(503, "answer-not-recorded", "unknown"));
     faulty.set(Some((LedgerCall::Settle, Fault::FailOnce)));
     assert_eq!(service.charge("other").await.text(), "charged");
-    assert_eq!(service.executions(), 2);
+    assert_eq!(service.executions(), 6);
 }
 
 #[tokio::test]
