@@ -128,8 +128,12 @@ mod tests {
 
     #[test]
     fn nesting_without_end_is_compared_as_it_is() {
-        let deep: &'static str = "[".repeat(100_000).leak();
-        assert_ne!(of("application/json", "/", deep), of("application/json", "/", "["));
+        let nested = |open: usize, close: usize| -> &'static str {
+            format!("{}{}", "[".repeat(open), "]".repeat(close)).leak()
+        };
+        let json = |body| of("application/json", "/", body);
+        assert_ne!(json(nested(100_000, 100_000)), json(nested(100_001, 100_001)));
+        assert_ne!(json(nested(100_000, 0)), json(nested(1, 0)));
     }
 
     #[test]
