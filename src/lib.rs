@@ -114,6 +114,11 @@ pub struct ChoosingAKey;
 #[doc = include_str!("../docs/reconciling.md")]
 pub struct Reconciling;
 
+/// Compiles what the page on servers shows.
+#[cfg(all(doctest, feature = "inbound"))]
+#[doc = include_str!("../docs/inbound.md")]
+pub struct Inbound;
+
 /// Operations compile in programs of the edition before, in both forms and inside other macros.
 ///
 /// ```edition2021

@@ -7,6 +7,7 @@ mod context;
 pub mod contract;
 pub mod decide;
 pub mod effect_guard;
+mod execution;
 mod failure;
 mod key_part;
 pub mod ledger;
@@ -28,6 +29,7 @@ pub use client::{Client, Enqueue, ManageError};
 pub use context::{CancelReason, Context, NamedStep, Sending};
 pub use contract::{Contract, Mechanism, Retention};
 pub use effect_guard::{OnceError, OnceErrorKind};
+pub use execution::{Execution, Executor};
 pub use failure::Failure;
 pub use key_part::KeyPart;
 #[cfg(feature = "testing")]

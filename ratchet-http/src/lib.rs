@@ -25,10 +25,14 @@
 //! | no connection | not applied |
 //! | 408, 409, 425, 429, 5xx, 202 and other 2xx, 1xx, 3xx, a broken connection, a timeout, an unreadable body | unknown |
 //! | other 4xx | rejected |
+//!
+//! The other side, a server that is the destination, is in the module `inbound` (feature `inbound`).
 
 mod answer;
 mod classify;
 mod client;
+#[cfg(feature = "inbound")]
+pub mod inbound;
 mod json;
 mod request;
 mod retry_after;

@@ -29,11 +29,13 @@ pub(crate) enum Fault {
 /// Which calls a fault concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call {
+    Submit,
     Claim,
     Start,
     Renew,
     BeginStep,
     FinishStep,
+    Settle,
 }
 
 #[derive(Debug)]
@@ -91,6 +93,7 @@ fn call_of(orders: &[Order]) -> Option<Call> {
         Command::Renew { .. } => Some(Call::Renew),
         Command::BeginStep { .. } => Some(Call::BeginStep),
         Command::FinishStep { .. } => Some(Call::FinishStep),
+        Command::Settle { .. } => Some(Call::Settle),
         _ => None,
     }
 }
@@ -101,7 +104,7 @@ impl Ledger for FaultyLedger {
     }
 
     fn submit(&self, submissions: Vec<Submission>) -> LedgerFuture<'_, Vec<Submitted>> {
-        self.inner.submit(submissions)
+        Box::pin(self.with_fault(Some(Call::Submit), self.inner.submit(submissions)))
     }
 
     fn claim(&self, claim: Claim) -> LedgerFuture<'_, Vec<Record>> {

@@ -35,7 +35,8 @@ fn features() -> Result<(), Failed> {
     run("cargo check --locked --package ratchet --lib --no-default-features")?;
     run("cargo check --locked --package ratchet --lib --no-default-features --features sqlite")?;
     run("cargo check --locked --package ratchet --lib --no-default-features --features mail")?;
-    run("cargo check --locked --package ratchet --lib --no-default-features --features postgres")
+    run("cargo check --locked --package ratchet --lib --no-default-features --features postgres")?;
+    run("cargo check --locked --package ratchet --lib --no-default-features --features inbound")
 }
 
 fn docs() -> Result<(), Failed> {
@@ -45,6 +46,7 @@ fn docs() -> Result<(), Failed> {
 fn tests() -> Result<(), Failed> {
     tools::need_postgres()?;
     tools::need_python()?;
+    tools::need_http_clients()?;
     run("cargo test --locked --workspace --all-features")
 }
 

@@ -28,8 +28,8 @@ pub(crate) fn need_cargo_deny() -> Result<(), Failed> {
     run(&format!("cargo install --locked --debug --root {FOLDER} cargo-deny@0.20.2"))
 }
 
-/// What the tests use of Python's: a client of PostgreSQL and a mail server of other makers.
-const PYTHON_PACKAGES: &str = "psycopg[binary]==3.3.9 aiosmtpd==1.4.6";
+/// What the tests use of Python's: a client of PostgreSQL, a mail server and the SDK of a payment provider.
+const PYTHON_PACKAGES: &str = "psycopg[binary]==3.3.9 aiosmtpd==1.4.6 stripe==16.1.0";
 
 /// A Python with the packages of the tests, in the folder of build products.
 pub(crate) fn need_python() -> Result<(), Failed> {
@@ -51,6 +51,17 @@ pub(crate) fn need_postgres() -> Result<(), Failed> {
         return Ok(());
     }
     install("postgresql")
+}
+
+/// Programs that send requests to the tests' servers.
+pub(crate) fn need_http_clients() -> Result<(), Failed> {
+    let programs = [("curl --version", "curl"), ("node --version", "nodejs")];
+    for (line, package) in programs {
+        if !works(line) {
+            install(package)?;
+        }
+    }
+    Ok(())
 }
 
 /// A package of Debian's.

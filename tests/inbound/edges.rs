@@ -1,0 +1,130 @@
+//! What passes, what is refused, and what people decide.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
+use axum::http::Method;
+use ratchet::http::inbound::IdempotencyLayer;
+use ratchet::{OnUnknown, Ratchet, RecordState, Verdict};
+use ratchet_core::MemoryLedger;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::service::{Answer, Service, Stage, plain, problem, within};
+
+#[tokio::test]
+async fn what_is_safe_or_repeatable_by_its_meaning_needs_no_key() {
+    let service =
+        Service::new(|layer| layer, async |call| plain(200, format!("{}", call.ctx.is_some()))).await;
+    for method in [Method::GET, Method::PUT, Method::DELETE] {
+        let answer = Answer::to(service.request(method.clone(), "/a")).await;
+        assert_eq!((answer.status, answer.text()), (200, "false"), "{method}");
+        assert_eq!(answer.header("idempotency-key-lifetime"), None);
+    }
+    let keyed = |method| Answer::to(service.request(method, "/a").header("idempotency-key", "k"));
+    assert_eq!(
+        (keyed(Method::DELETE).await.text(), keyed(Method::DELETE).await.is_replayed()),
+        ("true", true)
+    );
+    // A key on a safe request means nothing.
+    assert_eq!((keyed(Method::GET).await.text(), keyed(Method::GET).await.is_replayed()), ("false", false));
+    let patch = Answer::to(service.request(Method::PATCH, "/a")).await;
+    assert_eq!(patch.problem(), problem(400, "key-missing", "not_executed"));
+}
+
+#[tokio::test]
+async fn a_key_may_be_left_out_where_the_service_says_so() {
+    let service =
+        Service::new(IdempotencyLayer::optional, async |call| plain(201, format!("{}", call.number))).await;
+    let unprotected = || Answer::to(service.request(Method::POST, "/charges"));
+    assert_eq!((unprotected().await.text(), unprotected().await.text()), ("1", "2"));
+    assert_eq!((service.charge("k").await.text(), service.charge("k").await.text()), ("3", "3"));
+    assert_eq!(service.charge("a b").await.problem().0, 400);
+}
+
+#[tokio::test]
+async fn a_request_that_cannot_be_compared_is_refused() {
+    let service = Service::new(
+        |layer| layer.largest_request(1000),
+        async |call| plain(201, format!("{}", call.body.len())),
+    )
+    .await;
+    let sized = |bytes: usize| Answer::to(service.post(&format!("k{bytes}")).body("x".repeat(bytes)));
+    assert_eq!(sized(1000).await.text(), "1000");
+    assert_eq!(sized(1001).await.problem(), problem(413, "request-too-large", "not_executed"));
+    // A stream says nothing about its length before it ends.
+    let address = service.url.strip_prefix("http://").unwrap();
+    let mut client = TcpStream::connect(address).await.unwrap();
+    let head = "POST /charges HTTP/1.1\r\nhost: a\r\nconnection: close\r\nidempotency-key: s\r\ntransfer-encoding: chunked\r\n\r\n";
+    let chunk = format!("258\r\n{}\r\n", "x".repeat(600));
+    client.write_all(format!("{head}{chunk}{chunk}0\r\n\r\n").as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    assert_eq!(service.executions(), 1);
+}
+
+#[tokio::test]
+async fn a_request_of_nobody_is_refused() {
+    let ledger = MemoryLedger::new();
+    let nobody = IdempotencyLayer::new(ledger, |_| None);
+    let service = Service::new(|_| nobody, async |_| plain(201, "done")).await;
+    assert_eq!(service.charge("k").await.problem(), problem(403, "no-principal", "not_executed"));
+    assert_eq!(service.executions(), 0);
+}
+
+#[tokio::test]
+async fn what_is_run_again_has_the_identity_of_the_first_time() {
+    let service = Service::new(
+        |layer| layer.on_unknown(OnUnknown::MayDuplicate),
+        async |call| {
+            let ctx = call.ctx.unwrap();
+            plain(if call.number == 1 { 500 } else { 200 }, format!("{} {}", ctx.key(), ctx.attempt()))
+        },
+    )
+    .await;
+    let (first, second) = (service.charge("k").await, service.charge("k").await);
+    let (first, second) = (first.text().split_once(' ').unwrap(), second.text().split_once(' ').unwrap());
+    assert_eq!(first.0, second.0);
+    assert_eq!((first.1, second.1), ("1", "2"));
+    assert!(first.0.ends_with("@inbound"), "{}", first.0);
+}
+
+#[tokio::test]
+async fn a_server_that_stops_waits_for_what_clients_have_left() {
+    let (stage, mut entered) = Stage::new();
+    let held = stage.clone();
+    let service = Service::new(
+        |layer| layer,
+        move |call| {
+            let stage = held.clone();
+            async move {
+                stage.wait(call.number).await;
+                plain(201, "charged")
+            }
+        },
+    )
+    .await;
+    let client = tokio::spawn(service.post("k").send());
+    entered.recv().await.unwrap();
+    client.abort();
+    let mut finished = pin!(service.layer.finished());
+    let at_once = poll_fn(|cx| Poll::Ready(finished.as_mut().poll(cx).is_ready()));
+    assert!(!at_once.await);
+    stage.let_go();
+    within(finished).await;
+    assert_eq!(service.record("k").await.state, RecordState::Succeeded);
+}
+
+#[tokio::test]
+async fn people_settle_what_is_unknown() {
+    let service = Service::new(|layer| layer, async |_| plain(500, "who knows")).await;
+    service.charge("k").await;
+    let record = service.record("k").await;
+    assert_eq!(record.state, RecordState::Uncertain);
+    let ratchet = Ratchet::with_ledger(service.ledger.clone());
+    let verdict = Verdict::NotAppliedAndClosed;
+    ratchet.resolve(record.id, "ops", "the card was not charged", record.token, verdict).await.unwrap();
+    assert_eq!(service.charge("k").await.problem(), problem(409, "key-closed", "not_executed"));
+}
