@@ -1,17 +1,22 @@
 //! Claims: due records of the operations and versions that a worker serves.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use ratchet_core::Record;
 use ratchet_core::decide::{Answer, Command};
+use ratchet_core::ledger::desk::Sheet;
 use ratchet_core::ledger::{Claim, Served};
-use sqlx::PgConnection;
+use sqlx::{Connection as _, PgConnection};
 
 use crate::desk::{self, Loaded};
 use crate::error::{Fault, While as _};
+use crate::held::Held;
 use crate::options::Sources;
 use crate::row::{now, record_columns};
+use crate::write;
 
 /// The priorities of pending records in namespace `$1` for each operation and version in `$2` and `$3`, by one seek each.
 /// One operation, version and priority is a shelf: a contiguous part of the index of pending records.
@@ -44,29 +49,40 @@ macro_rules! due_on_shelf {
     };
 }
 
-/// Locks the `$5` most urgent and then longest waiting records.
+/// The `$5` most urgent and then longest waiting records.
 ///
-/// A look without locks says how many each shelf gives; then as many are locked there, past those that others hold. Every
-/// shelf is two seeks in the index and no more rows than are wanted, so neither settled records nor those that wait for
-/// later or for somebody else cost anything.
-pub(crate) const DUE: &str = concat!(
-    "WITH RECURSIVE moment AS MATERIALIZED (SELECT ",
-    now!("$4"),
-    " AS now), ",
-    tables_of_shelves!(),
-    ", first AS (SELECT s.operation, s.version, s.priority FROM shelf AS s CROSS JOIN LATERAL ( \
-           SELECT p.ready_at, p.record_id ",
-    due_on_shelf!(),
-    "LIMIT $5) AS w \
-       WHERE s.priority IS NOT NULL ORDER BY s.priority DESC, w.ready_at, w.record_id LIMIT $5), \
-       share AS MATERIALIZED (SELECT operation, version, priority, count(*) AS records FROM first GROUP BY 1, 2, 3) \
-     SELECT (SELECT now FROM moment) AS now, ",
-    record_columns!(),
-    " FROM share AS s CROSS JOIN LATERAL (SELECT p.* ",
-    due_on_shelf!(),
-    "LIMIT s.records FOR UPDATE SKIP LOCKED) AS p \
-     CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS r WHERE r.id = p.record_id LIMIT 1) AS r"
-);
+/// A look says how many each shelf gives; then as many are read there, or locked past those that others hold. Every shelf is
+/// two seeks in the index and no more rows than are wanted, so neither settled records nor those that wait for later or
+/// for somebody else cost anything.
+macro_rules! due {
+    ($lock:literal) => {
+        concat!(
+            "WITH RECURSIVE moment AS MATERIALIZED (SELECT ",
+            now!("$4"),
+            " AS now), ",
+            tables_of_shelves!(),
+            ", first AS (SELECT s.operation, s.version, s.priority FROM shelf AS s CROSS JOIN LATERAL ( \
+                   SELECT p.ready_at, p.record_id ",
+            due_on_shelf!(),
+            "LIMIT $5) AS w \
+               WHERE s.priority IS NOT NULL ORDER BY s.priority DESC, w.ready_at, w.record_id LIMIT $5), \
+               share AS MATERIALIZED (SELECT operation, version, priority, count(*) AS records FROM first GROUP BY 1, 2, 3) \
+             SELECT (SELECT now FROM moment) AS now, p.seen, ",
+            record_columns!(),
+            " FROM share AS s CROSS JOIN LATERAL (SELECT p.xmin::text::bigint AS seen, p.* ",
+            due_on_shelf!(),
+            "LIMIT s.records",
+            $lock,
+            ") AS p CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS r WHERE r.id = p.record_id LIMIT 1) AS r"
+        )
+    };
+}
+
+/// Locks what is due.
+pub(crate) const DUE: &str = due!(" FOR UPDATE SKIP LOCKED");
+
+/// Looks at what is due.
+pub(crate) const LOOK: &str = due!("");
 
 /// Operations and versions as two columns.
 pub(crate) fn served_columns(served: &[Served]) -> (Vec<&str>, Vec<&str>) {
@@ -77,60 +93,144 @@ pub(crate) fn served_columns(served: &[Served]) -> (Vec<&str>, Vec<&str>) {
 /// How often one claim looks on behind records that it had to park; bounds one transaction.
 const MOST_LOOKS: usize = 16;
 
-/// Inside the transaction of `connection`, leases due records; one whose repetition became unsafe while it waited is parked and not handed out.
-///
-/// Parked records stand in nobody's way: while there were some and there is room, it looks on behind them.
-pub(crate) async fn claim(
-    connection: &mut PgConnection,
-    claim: &Claim,
-    sources: &Sources,
-) -> Result<Vec<Record>, Fault> {
-    if claim.limit == 0 || claim.served.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut leased = Vec::new();
-    for _ in 0..MOST_LOOKS {
-        let room = Claim { limit: claim.limit - leased.len(), ..claim.clone() };
-        let (more, parked) = claim_once(connection, &room, sources).await?;
-        leased.extend(more);
-        if parked == 0 || leased.len() >= claim.limit {
-            break;
-        }
-    }
-    Ok(leased)
+/// How many claims lock what they look at after one met another program.
+const CAREFUL_CLAIMS: u32 = 64;
+
+/// What a ledger knows when it claims.
+#[derive(Debug)]
+pub(crate) struct Claiming {
+    pub(crate) sources: Sources,
+    pub(crate) held: Arc<Held>,
+    /// How many claims are to expect that others claim too.
+    careful: AtomicU32,
 }
 
-/// The leased records, and how many were parked.
-async fn claim_once(
-    connection: &mut PgConnection,
-    claim: &Claim,
-    sources: &Sources,
-) -> Result<(Vec<Record>, usize), Fault> {
-    let Loaded { mut desk, now } = load_due(connection, claim, sources).await?;
-    let command = Command::Lease {
-        worker: claim.worker.clone(),
-        duration: claim.lease,
-        start_if_safe: claim.start_if_safe,
-    };
-    desk.sheets.sort_by_key(|sheet| (Reverse(sheet.record.priority), sheet.record.ready_at, sheet.row));
-    let (mut leased, mut parked) = (Vec::new(), 0);
-    for place in 0..desk.sheets.len().min(claim.limit) {
-        match desk.decide(place, &command, sources.moment(now)) {
-            Ok(Answer::Leased) => leased.push(place),
-            Ok(Answer::Parked(_)) => parked += 1,
-            _ => {}
-        }
+impl Claiming {
+    pub(crate) fn new(sources: Sources, held: Arc<Held>) -> Self {
+        Self { sources, held, careful: AtomicU32::new(0) }
     }
-    desk::write(connection, &desk).await?;
-    Ok((leased.into_iter().map(|place| desk.sheets[place].record.clone()).collect(), parked))
+
+    /// Leases due records for each of the claims.
+    ///
+    /// One that comes alone reads without locks and leases what is still the same when it writes. This is half the work, as
+    /// long as no other program wants the same records.
+    pub(crate) async fn claim(
+        &self,
+        connection: &mut PgConnection,
+        claims: &[&Claim],
+    ) -> Result<Vec<Vec<Record>>, Fault> {
+        let less = |careful: u32| careful.checked_sub(1);
+        let careful = self.careful.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok();
+        if let ([claim], false) = (claims, careful) {
+            match self.search(connection, claim, LOOK).await {
+                Ok(found) if found.lost == 0 || !found.leased.is_empty() => return Ok(vec![found.leased]),
+                // Somebody holds what is due, or was faster: the others are leased past it.
+                Ok(_) | Err(Fault::Busy) => self.careful.store(CAREFUL_CLAIMS, Ordering::Relaxed),
+                Err(fault) => return Err(fault),
+            }
+        }
+        let doing = "claim records";
+        let mut transaction = connection.begin().await.while_trying(doing)?;
+        let mut leased = Vec::with_capacity(claims.len());
+        for claim in claims {
+            leased.push(self.search(&mut transaction, claim, DUE).await?.leased);
+        }
+        transaction.commit().await.while_trying(doing)?;
+        Ok(leased)
+    }
+
+    /// Leases due records; one whose repetition became unsafe while it waited is parked and not handed out.
+    ///
+    /// Parked records stand in nobody's way: while there were some and there is room, it looks on behind them.
+    async fn search(
+        &self,
+        connection: &mut PgConnection,
+        claim: &Claim,
+        due: &'static str,
+    ) -> Result<Found, Fault> {
+        let mut found = Found::default();
+        if claim.limit == 0 || claim.served.is_empty() {
+            return Ok(found);
+        }
+        for _ in 0..MOST_LOOKS {
+            let room = Claim { limit: claim.limit - found.leased.len(), ..claim.clone() };
+            let more = match self.search_once(connection, &room, due).await {
+                // What is leased is committed already.
+                Err(fault) if due == LOOK && !found.leased.is_empty() => {
+                    tracing::warn!(?fault, "a claim found less than there may be");
+                    break;
+                }
+                more => more?,
+            };
+            found.leased.extend(more.leased);
+            found.lost = more.lost;
+            if more.parked == 0 || found.leased.len() >= claim.limit {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    async fn search_once(
+        &self,
+        connection: &mut PgConnection,
+        claim: &Claim,
+        due: &'static str,
+    ) -> Result<Found, Fault> {
+        let mut loaded = load_due(connection, claim, due, &self.sources).await?;
+        self.held.read_clock(&loaded);
+        let command = Command::Lease {
+            worker: claim.worker.clone(),
+            duration: claim.lease,
+            start_if_safe: claim.start_if_safe,
+        };
+        let desk = &mut loaded.desk;
+        desk.sheets.sort_by_key(|sheet| (Reverse(sheet.record.priority), sheet.record.ready_at, sheet.row));
+        let (mut leased, mut parked) = (HashSet::new(), 0);
+        for place in 0..desk.sheets.len().min(claim.limit) {
+            match desk.decide(place, &command, self.sources.moment(loaded.now)) {
+                Ok(Answer::Leased) => drop(leased.insert(desk.sheets[place].row)),
+                Ok(Answer::Parked(_)) => parked += 1,
+                _ => {}
+            }
+        }
+        let wanted = leased.len() + parked;
+        let written = if due == DUE {
+            desk::write(connection, &loaded).await?
+        } else {
+            write::records(connection, &loaded).await?
+        };
+        self.held.remember(&loaded, &written, true);
+        if written.len() < wanted {
+            self.careful.store(CAREFUL_CLAIMS, Ordering::Relaxed);
+        }
+        let ours = |sheet: &Sheet| leased.contains(&sheet.row) && written.contains_key(&sheet.row);
+        let leased = loaded.desk.sheets.into_iter().filter(ours).map(|sheet| sheet.record).collect();
+        Ok(Found { leased, parked, lost: wanted - written.len() })
+    }
+}
+
+/// What came of a look.
+#[derive(Debug, Default)]
+struct Found {
+    leased: Vec<Record>,
+    /// Whose repetition became unsafe while they waited.
+    parked: usize,
+    /// What somebody else wrote in between.
+    lost: usize,
 }
 
 /// Loads what is due, and looks further where damaged rows stand in front of others.
-async fn load_due(connection: &mut PgConnection, claim: &Claim, sources: &Sources) -> Result<Loaded, Fault> {
+async fn load_due(
+    connection: &mut PgConnection,
+    claim: &Claim,
+    due: &'static str,
+    sources: &Sources,
+) -> Result<Loaded, Fault> {
     let mut looked_at = claim.limit;
     loop {
         let (operations, versions) = served_columns(&claim.served);
-        let rows = sqlx::query(DUE)
+        let rows = sqlx::query(due)
             .bind(claim.namespace.as_str())
             .bind(operations)
             .bind(versions)

@@ -94,14 +94,11 @@ impl Columns<'_> {
     }
 
     pub(crate) fn lease(&self) -> Result<Option<Lease>, Fault> {
-        let Some(worker) = self.name_if_any("lease_worker")? else {
+        let Some(until) = self.time_if_any("lease_until")? else {
             return Ok(None);
         };
-        Ok(Some(Lease {
-            worker,
-            until: self.time("lease_until")?,
-            started_at: self.time_if_any("lease_started_at")?,
-        }))
+        let (worker, started_at) = (self.name("attempt_worker")?, self.time_if_any("attempt_started_at")?);
+        Ok(Some(Lease { worker, until, started_at }))
     }
 
     /// NULL where the record has none.

@@ -20,7 +20,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::bell::Bell;
+use crate::claim::Claiming;
 use crate::error::{Fault, While as _};
+use crate::held::Held;
 use crate::lane::Lane;
 use crate::options::{Opened, PostgresOptions, Sources};
 use crate::session::{Connector, READERS};
@@ -85,10 +87,11 @@ impl PostgresLedger {
         let bell = Bell::new(sources.random.bits());
         let readers = connector.readers();
         let submits = Submits { sources: sources.clone(), bell: Arc::clone(&bell) };
-        let applies = Applies { sources: sources.clone(), bell: Arc::clone(&bell) };
+        let held = Arc::new(Held::new());
+        let applies = Applies { sources: sources.clone(), held: Arc::clone(&held), bell: Arc::clone(&bell) };
         let submits = Lane::start(submits, &connector);
         let applies = Arc::new(Lane::start(applies, &connector));
-        let claims = Claims { sources: sources.clone(), applies: Arc::clone(&applies) };
+        let claims = Claims { claiming: Claiming::new(sources.clone(), held), applies: Arc::clone(&applies) };
         let claims = Lane::start(claims, &connector);
         let mut background = JoinSet::new();
         background.spawn(Arc::clone(&bell).send_gathered(readers.clone()));

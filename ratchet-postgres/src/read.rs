@@ -27,7 +27,13 @@ pub(crate) async fn find(readers: &PgPool, id: &RecordId) -> Result<Option<Store
 }
 
 pub(crate) async fn attempts(readers: &PgPool, id: &RecordId) -> Result<Vec<Attempt>, Fault> {
-    const ATTEMPTS: &str = "SELECT a.* FROM ratchet.records AS r JOIN ratchet.attempts AS a ON a.record_id = r.id \
+    const ATTEMPTS: &str = "SELECT a.* FROM ratchet.records AS r CROSS JOIN LATERAL ( \
+            SELECT token, worker, version, leased_at, started_at, ended_at, outcome, cause, late \
+            FROM ratchet.attempts WHERE record_id = r.id \
+            UNION ALL \
+            SELECT attempt_token, attempt_worker, version, attempt_leased_at, attempt_started_at, attempt_ended_at, \
+                attempt_outcome, attempt_cause, attempt_late \
+            FROM ratchet.progress WHERE record_id = r.id AND attempt_token IS NOT NULL) AS a \
         WHERE r.namespace = $1 AND r.operation = $2 AND r.key = $3 AND r.generation = $4 ORDER BY a.token";
     rows_of(readers, ATTEMPTS, id).await?.iter().map(read_attempt).collect()
 }
@@ -73,6 +79,13 @@ fn read_attempt(row: &PgRow) -> Result<Attempt, Fault> {
 /// A page of records. A state is part of the text, so that the planner sees which index holds few others.
 macro_rules! listing {
     ($condition:literal) => {
+        listing!($condition, "p.record_id")
+    };
+    // An expression as the order, so that the planner cannot walk the primary key past all that has settled.
+    (few: $condition:literal) => {
+        listing!($condition, "p.record_id + 0")
+    };
+    ($condition:literal, $order:literal) => {
         concat!(
             "SELECT ",
             record_columns!(),
@@ -81,7 +94,9 @@ macro_rules! listing {
             " FROM ratchet.progress AS p JOIN ratchet.records AS r ON r.id = p.record_id \
               WHERE p.namespace = $1 AND ($2::text IS NULL OR p.operation = $2) AND p.record_id > $3",
             $condition,
-            " ORDER BY p.record_id LIMIT $4"
+            " ORDER BY ",
+            $order,
+            " LIMIT $4"
         )
     };
 }
@@ -89,14 +104,14 @@ macro_rules! listing {
 fn listing_of(state: Option<State>) -> &'static str {
     match state {
         None => listing!(""),
-        Some(State::Pending) => listing!(" AND p.state = 'pending'"),
-        Some(State::Running) => listing!(" AND p.state = 'running'"),
+        Some(State::Pending) => listing!(few: " AND p.state = 'pending'"),
+        Some(State::Running) => listing!(few: " AND p.state = 'running'"),
         Some(State::Succeeded) => listing!(" AND p.state = 'succeeded'"),
-        Some(State::Failed) => listing!(" AND p.state = 'failed'"),
-        Some(State::Exhausted) => listing!(" AND p.state = 'exhausted'"),
-        Some(State::Uncertain) => listing!(" AND p.state = 'uncertain'"),
+        Some(State::Failed) => listing!(few: " AND p.state = 'failed'"),
+        Some(State::Exhausted) => listing!(few: " AND p.state = 'exhausted'"),
+        Some(State::Uncertain) => listing!(few: " AND p.state = 'uncertain'"),
         Some(State::Cancelled) => listing!(" AND p.state = 'cancelled'"),
-        Some(State::Abandoned) => listing!(" AND p.state = 'abandoned'"),
+        Some(State::Abandoned) => listing!(few: " AND p.state = 'abandoned'"),
     }
 }
 

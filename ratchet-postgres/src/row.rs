@@ -29,7 +29,7 @@ macro_rules! record_columns {
     () => {
         "r.id, r.namespace, r.operation, r.key, r.generation, r.version, r.fingerprint, r.created_at, r.policy, \
          r.contract, r.input, r.ended_at, r.ended_as, p.record_id, p.priority, p.state, p.ready_at, p.token, \
-         p.lease_worker, p.lease_until, p.lease_started_at, p.attempts, p.spent, p.may_be_applied, \
+         p.attempt_worker, p.lease_until, p.attempt_started_at, p.attempts, p.spent, p.may_be_applied, \
          p.first_started_at, p.pin, p.cancel_requested, p.risk_accepted, p.cause, p.uncertainty, p.reconcile_at, \
          p.settled_at, p.result, p.has_steps"
     };
