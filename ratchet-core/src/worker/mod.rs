@@ -3,6 +3,7 @@
 mod attempt;
 mod heartbeat;
 mod poll;
+mod slots;
 
 use std::fmt::Write as _;
 use std::future::Future;
@@ -19,6 +20,7 @@ use crate::random::{SharedRandom, SystemRandom};
 use crate::registry::Registry;
 use crate::time::{SharedClock, SystemClock};
 use heartbeat::Leases;
+use slots::Slots;
 
 /// Sets up a [`Worker`].
 #[derive(Debug)]
@@ -83,7 +85,8 @@ impl WorkerBuilder {
         self
     }
 
-    /// How many attempts run at once; 16 unless said otherwise.
+    /// How many attempts run at once; 16 unless said otherwise. Where all destinations deduplicate, a worker with short
+    /// handlers leases ahead what it will start in the next 50 milliseconds.
     pub fn concurrency(mut self, attempts: usize) -> Self {
         self.concurrency = attempts;
         self
@@ -142,7 +145,7 @@ impl WorkerBuilder {
             registry: self.registry,
             states: Arc::new(self.states),
             name,
-            concurrency: self.concurrency,
+            slots: Slots::new(self.concurrency),
             lease: self.lease,
             poll_interval: self.poll_interval,
             clock: self.clock,
@@ -193,7 +196,7 @@ struct Shared {
     registry: Registry,
     states: Arc<States>,
     name: WorkerId,
-    concurrency: usize,
+    slots: Arc<Slots>,
     lease: Duration,
     poll_interval: Duration,
     clock: SharedClock,
