@@ -23,8 +23,12 @@ pub(crate) async fn apply(
     held: &Held,
 ) -> Result<Vec<Told>, Fault> {
     let known = apply_to_held(connection, orders, sources, held).await?;
-    let unknown: Vec<&Order> =
-        orders.iter().copied().zip(&known).filter_map(|(order, told)| told.is_none().then_some(order)).collect();
+    let unknown: Vec<&Order> = orders
+        .iter()
+        .copied()
+        .zip(&known)
+        .filter_map(|(order, told)| told.is_none().then_some(order))
+        .collect();
     let mut loaded = if unknown.is_empty() {
         Vec::new()
     } else {

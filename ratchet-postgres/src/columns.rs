@@ -15,8 +15,8 @@ use crate::row::StepRow;
 /// A row whose columns are asked for by name.
 pub(crate) struct Columns<'a>(pub(crate) &'a PgRow);
 
-impl Columns<'_> {
-    pub(crate) fn text(&self, column: &str) -> Result<&str, Fault> {
+impl<'a> Columns<'a> {
+    pub(crate) fn text(&self, column: &str) -> Result<&'a str, Fault> {
         self.0.try_get(column).while_trying("read a row")
     }
 
@@ -67,10 +67,6 @@ impl Columns<'_> {
 
     pub(crate) fn name_if_any<T: DeserializeOwned>(&self, column: &str) -> Result<Option<T>, Fault> {
         self.text_if_any(column)?.map(by_name).transpose()
-    }
-
-    pub(crate) fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, Fault> {
-        by_json(self.text(column)?)
     }
 
     pub(crate) fn json_if_any<T: DeserializeOwned>(&self, column: &str) -> Result<Option<T>, Fault> {

@@ -9,8 +9,8 @@ use sqlx::postgres::PgRow;
 
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
-use crate::row::{now, read, record_columns, steps_column};
 use crate::notes;
+use crate::row::{Snapshots, now, read, record_columns, steps_column};
 use crate::write::{self, Seen};
 
 /// What was loaded, and the ledger's clock at that moment.
@@ -60,10 +60,11 @@ pub(crate) async fn lay_out(connection: &mut PgConnection, rows: &[PgRow]) -> Re
     let now = rows.first().map_or(Ok(Timestamp::EPOCH), |row| Columns(row).time("now"))?;
     let mut steps = load_steps(connection, rows).await?;
     let (mut desk, mut seen) = (Desk::default(), HashMap::with_capacity(rows.len()));
+    let mut snapshots = Snapshots::default();
     for row in rows {
         seen.insert(Columns(row).number("id")?, Columns(row).number("seen")?);
         let steps = steps.remove(&Columns(row).number("id")?).unwrap_or_else(|| Ok(BTreeMap::new()));
-        match steps.and_then(|steps| read(row, steps)) {
+        match steps.and_then(|steps| read(row, steps, &mut snapshots)) {
             Ok((number, record)) => desk.sheets.push(Sheet::new(number, record)),
             Err(Fault::Damaged(what)) => desk.damaged.push(damaged(row, what)?),
             Err(fault) => return Err(fault),
@@ -102,7 +103,10 @@ fn damaged(row: &PgRow, what: &'static str) -> Result<Damaged, Fault> {
 }
 
 /// Writes everything that was decided about rows that are locked.
-pub(crate) async fn write(connection: &mut PgConnection, loaded: &Loaded) -> Result<HashMap<i64, Seen>, Fault> {
+pub(crate) async fn write(
+    connection: &mut PgConnection,
+    loaded: &Loaded,
+) -> Result<HashMap<i64, Seen>, Fault> {
     let desk = &loaded.desk;
     let written = write::records(connection, loaded).await?;
     if written.len() != desk.sheets.iter().filter(|sheet| sheet.changed).count() {

@@ -18,9 +18,7 @@ pub(crate) async fn expire(
     let mut transaction = connection.begin().await.while_trying(doing)?;
     let mut loaded = load_over(&mut transaction, limit, sources).await?;
     let decided = (0..loaded.desk.sheets.len().min(limit))
-        .filter(|place| {
-            loaded.desk.decide(*place, &Command::Expire, sources.moment(loaded.now)).is_ok()
-        })
+        .filter(|place| loaded.desk.decide(*place, &Command::Expire, sources.moment(loaded.now)).is_ok())
         .count();
     desk::write(&mut transaction, &loaded).await?;
     transaction.commit().await.while_trying(doing)?;

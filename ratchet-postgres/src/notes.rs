@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use ratchet_core::ledger::desk::{Desk, Sheet};
 use ratchet_core::ledger::desk::AttemptNotes;
+use ratchet_core::ledger::desk::{Desk, Sheet};
 use ratchet_core::{Attempt, AttemptEnd, Cause, State, Timestamp, Token};
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
@@ -60,13 +60,11 @@ impl<'a> Rest<'a> {
             started: notes.started.iter().map(|(key, at)| (*key, *at)).collect(),
             ended: notes.ended.iter().map(|(key, end)| (*key, end.clone())).collect(),
         };
-        let latest: BTreeMap<i64, (Token, Latest<'_>)> = desk
-            .sheets
-            .iter()
-            .map(|sheet| (sheet.row, (sheet.was.1, Latest::of(sheet, notes))))
-            .collect();
+        let latest: BTreeMap<i64, (Token, Latest<'_>)> =
+            desk.sheets.iter().map(|sheet| (sheet.row, (sheet.was.1, Latest::of(sheet, notes)))).collect();
         let of = |row: &i64| latest.get(row).copied().unwrap_or_default();
-        rest.opened.retain(|((row, _), attempt)| of(row).1.opened.is_none_or(|with| with.token != attempt.token));
+        rest.opened
+            .retain(|((row, _), attempt)| of(row).1.opened.is_none_or(|with| with.token != attempt.token));
         rest.started.retain(|((row, token), _)| of(row).0 != *token || of(row).1.started.is_none());
         rest.ended.retain(|((row, token), _)| of(row).0 != *token || of(row).1.ended.is_none());
         rest

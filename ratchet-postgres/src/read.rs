@@ -11,7 +11,7 @@ use sqlx::postgres::PgRow;
 use crate::claim::{served_columns, tables_of_shelves};
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
-use crate::row::{now, read, read_stored, record_columns, steps_column};
+use crate::row::{Snapshots, now, read, read_stored, record_columns, steps_column};
 
 pub(crate) async fn find(readers: &PgPool, id: &RecordId) -> Result<Option<Stored>, Fault> {
     const STORED: &str = concat!(
@@ -23,7 +23,7 @@ pub(crate) async fn find(readers: &PgPool, id: &RecordId) -> Result<Option<Store
           WHERE r.namespace = $1 AND r.operation = $2 AND r.key = $3 AND r.generation = $4"
     );
     let rows = rows_of(readers, STORED, id).await?;
-    rows.first().map(read_stored).transpose()
+    rows.first().map(|row| read_stored(row, &mut Snapshots::default())).transpose()
 }
 
 pub(crate) async fn attempts(readers: &PgPool, id: &RecordId) -> Result<Vec<Attempt>, Fault> {
@@ -125,9 +125,9 @@ pub(crate) async fn list(readers: &PgPool, filter: &Filter) -> Result<Page, Faul
         .fetch_all(readers)
         .await
         .while_trying("list records")?;
-    let mut page = Page::default();
+    let (mut page, mut snapshots) = (Page::default(), Snapshots::default());
     for row in &rows {
-        let (place, record) = read(row, Columns(row).steps()?)?;
+        let (place, record) = read(row, Columns(row).steps()?, &mut snapshots)?;
         page.records.push(record);
         page.next = Some(Cursor(place));
     }

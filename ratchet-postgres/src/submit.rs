@@ -15,7 +15,7 @@ use crate::audit;
 use crate::bell::CHANNEL;
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
-use crate::row::{as_json, now, read_stored, record_columns, steps_column};
+use crate::row::{Snapshots, Texts, now, read_stored, record_columns, steps_column};
 use crate::write::column;
 
 /// How many rows one statement takes: bounds its memory, not the size of a batch.
@@ -169,9 +169,11 @@ async fn insert(connection: &mut PgConnection, records: &[&Record], terms: Terms
     if records.is_empty() {
         return Ok(Made { rows: Vec::new(), names: HashSet::new(), all: true });
     }
-    let policies = records.iter().map(|record| as_json(&record.policy)).collect::<Result<Vec<_>, _>>()?;
-    let contracts =
-        records.iter().map(|record| as_json(&record.effect.contract)).collect::<Result<Vec<_>, _>>()?;
+    let (mut policies, mut contracts) = (Texts::default(), Texts::default());
+    for record in records {
+        policies.add(&record.policy)?;
+        contracts.add(&record.effect.contract)?;
+    }
     let mut rows = sqlx::query(INSERT)
         .bind(terms.now)
         .bind(column(records, |record| record.id.namespace.as_str()))
@@ -182,8 +184,8 @@ async fn insert(connection: &mut PgConnection, records: &[&Record], terms: Terms
         .bind(column(records, |record| record.fingerprint.as_bytes().as_slice()))
         .bind(column(records, |record| record.priority.0))
         .bind(column(records, |record| record.ready_at.as_millis()))
-        .bind(policies)
-        .bind(contracts)
+        .bind(policies.column())
+        .bind(contracts.column())
         .bind(column(records, |record| record.input.as_str()))
         .bind(terms.tone)
         .bind(CHANNEL)
@@ -294,10 +296,11 @@ async fn newest_under_keys(
             ORDER BY n.generation DESC LIMIT 1) AS r \
           LEFT JOIN ratchet.progress AS p ON p.record_id = r.id"
     );
-    let mut newest = Newest::new();
-    for row in fetch(connection, NEWEST, submissions).await? {
-        let key = under_key(&Columns(&row).identity()?);
-        match read_stored(&row) {
+    let (mut newest, mut snapshots) = (Newest::new(), Snapshots::default());
+    let rows = fetch(connection, NEWEST, submissions).await?;
+    for row in &rows {
+        let key = under_key(&Columns(row).identity()?);
+        match read_stored(row, &mut snapshots) {
             Err(fault) if !matches!(fault, Fault::Damaged(_)) => return Err(fault),
             stored => drop(newest.insert(key, stored)),
         }

@@ -178,11 +178,7 @@ impl<'a> Filling<'a> {
 }
 
 /// Leases up to `room` records and answers how many that were.
-async fn claim(
-    shared: &Arc<Shared>,
-    attempts: &mut JoinSet<()>,
-    room: usize,
-) -> Result<usize, LedgerError> {
+async fn claim(shared: &Arc<Shared>, attempts: &mut JoinSet<()>, room: usize) -> Result<usize, LedgerError> {
     if shared.stopping.is_cancelled() {
         return Ok(0);
     }
