@@ -9,6 +9,9 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 /// What is leased ahead should start within this time.
 const AHEAD_FOR: Duration = Duration::from_millis(50);
 
+/// That no handler ended in a shorter time says nothing about the pace.
+const TELLS_NOTHING: Duration = Duration::from_millis(5);
+
 /// What was leased ahead and waits for longer, since the work became slow, is left to other workers.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
@@ -120,7 +123,11 @@ impl Pace {
             return;
         }
         let ended = slots.ended.load(Ordering::Relaxed);
-        let micros = now.saturating_sub(self.seen_at).as_micros().max(1_000);
+        let passed = now.saturating_sub(self.seen_at);
+        if ended == self.seen && passed < TELLS_NOTHING {
+            return;
+        }
+        let micros = passed.as_micros().max(1_000);
         let in_time = u128::from(ended - self.seen) * AHEAD_FOR.as_micros() / micros;
         let step = slots.concurrency.max(self.ahead * 2).min(MOST_AHEAD);
         self.ahead = usize::try_from(in_time).unwrap_or(step).min(step);
