@@ -11,14 +11,14 @@ use crate::columns::Columns;
 use crate::error::{Fault, While as _};
 use crate::notes;
 use crate::row::{Snapshots, now, read, record_columns, steps_column};
-use crate::write::{self, Seen};
+use crate::write::{self, Mark, Seen};
 
 /// What was loaded, and the ledger's clock at that moment.
 pub(crate) struct Loaded {
     pub(crate) desk: Desk,
     pub(crate) now: Timestamp,
     /// By the numbers of the rows.
-    pub(crate) seen: HashMap<i64, Seen>,
+    pub(crate) marks: HashMap<i64, Mark>,
 }
 
 /// Loads the records of these identities; those that do not exist are left out.
@@ -59,18 +59,20 @@ pub(crate) async fn load_identities(
 pub(crate) async fn lay_out(connection: &mut PgConnection, rows: &[PgRow]) -> Result<Loaded, Fault> {
     let now = rows.first().map_or(Ok(Timestamp::EPOCH), |row| Columns(row).time("now"))?;
     let mut steps = load_steps(connection, rows).await?;
-    let (mut desk, mut seen) = (Desk::default(), HashMap::with_capacity(rows.len()));
+    let (mut desk, mut marks) = (Desk::default(), HashMap::with_capacity(rows.len()));
     let mut snapshots = Snapshots::default();
     for row in rows {
-        seen.insert(Columns(row).number("id")?, Columns(row).number("seen")?);
         let steps = steps.remove(&Columns(row).number("id")?).unwrap_or_else(|| Ok(BTreeMap::new()));
         match steps.and_then(|steps| read(row, steps, &mut snapshots)) {
-            Ok((number, record)) => desk.sheets.push(Sheet::new(number, record)),
+            Ok((number, record)) => {
+                marks.insert(number, Mark::new(Columns(row).number("seen")?, &record));
+                desk.sheets.push(Sheet::new(number, record));
+            }
             Err(Fault::Damaged(what)) => desk.damaged.push(damaged(row, what)?),
             Err(fault) => return Err(fault),
         }
     }
-    Ok(Loaded { desk, now, seen })
+    Ok(Loaded { desk, now, marks })
 }
 
 type Steps = Result<BTreeMap<StepName, Step>, Fault>;

@@ -13,7 +13,7 @@ use ratchet_core::{Payload, Record, RecordId, State, Timestamp};
 use tokio::time::Instant;
 
 use crate::desk::Loaded;
-use crate::write::Seen;
+use crate::write::{Mark, Seen};
 
 /// How many records are kept in mind; bounds the memory that leases take which nobody ends.
 const MOST: usize = 8_192;
@@ -55,10 +55,10 @@ impl Held {
     /// Lays on a desk what is known of these records; the others have to be loaded.
     pub(crate) fn lay_out(&self, ids: &BTreeSet<&RecordId>, own_clock: Option<i64>) -> Option<Loaded> {
         let now = own_clock.map(Timestamp::from_millis).or_else(|| self.now())?;
-        let mut loaded = Loaded { desk: Desk::default(), now, seen: HashMap::new() };
+        let mut loaded = Loaded { desk: Desk::default(), now, marks: HashMap::new() };
         let records = self.records();
         for copy in ids.iter().filter_map(|id| records.get(*id)) {
-            loaded.seen.insert(copy.row, copy.seen);
+            loaded.marks.insert(copy.row, Mark::new(copy.seen, &copy.record));
             loaded.desk.sheets.push(Sheet::new(copy.row, copy.record.clone()));
         }
         Some(loaded).filter(|loaded| !loaded.desk.sheets.is_empty())
@@ -72,7 +72,8 @@ impl Held {
         }
     }
 
-    /// Keeps in mind what was committed. `Some` for rows that were written, `all` if those are new here, too.
+    /// Keeps in mind what was written, as far as it is known here already, or else if `new_too`. What is not among
+    /// `written` was not compared with its row, or differs from it.
     pub(crate) fn remember(&self, loaded: &Loaded, written: &HashMap<i64, Seen>, new_too: bool) {
         let mut records = self.records();
         if records.len() > MOST {

@@ -6,8 +6,10 @@
 use std::collections::HashMap;
 
 use ratchet_core::ledger::desk::Sheet;
-use ratchet_core::{Attempt, AttemptEnd, Lease, Payload, Record, Timestamp, Token};
-use sqlx::PgConnection;
+use ratchet_core::{Attempt, AttemptEnd, Effect, Lease, Payload, Record, Timestamp, Token};
+use sqlx::postgres::PgArguments;
+use sqlx::query::Query;
+use sqlx::{PgConnection, Postgres};
 
 use crate::columns::Columns;
 use crate::desk::Loaded;
@@ -36,22 +38,43 @@ pub(crate) fn number(token: Token) -> i64 {
     i64::try_from(token.get()).unwrap_or(i64::MAX)
 }
 
-/// What a row was like when it was read: the transaction that wrote it. Any write gives it another one.
+/// What a row was like when it was read: the transaction that wrote it last. Any write gives it another one.
 pub(crate) type Seen = i64;
+
+/// What is known of a row beside its record.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    pub(crate) seen: Seen,
+    plain: bool,
+}
+
+impl Mark {
+    pub(crate) fn new(seen: Seen, record: &Record) -> Self {
+        Self { seen, plain: is_plain(record) }
+    }
+}
+
+/// Whether nothing has been written into the columns that most records never need.
+fn is_plain(record: &Record) -> bool {
+    let Effect { may_be_applied, pin, .. } = &record.effect;
+    let marked = *may_be_applied || record.cancel_requested || record.risk_accepted;
+    let told = record.cause.is_some() || record.uncertainty.is_some() || record.reconcile_at.is_some();
+    !marked && !told && pin.is_none() && record.steps.is_empty()
+}
 
 /// A record to write, and what became of its latest attempt.
 struct Change<'a> {
     row: i64,
-    seen: Seen,
+    mark: Mark,
     record: &'a Record,
     latest: Latest<'a>,
 }
 
 impl<'a> Change<'a> {
     fn of(sheet: &'a Sheet, loaded: &'a Loaded) -> Option<Self> {
-        let seen = *loaded.seen.get(&sheet.row)?;
+        let mark = *loaded.marks.get(&sheet.row)?;
         let latest = Latest::of(sheet, &loaded.desk.attempts);
-        sheet.changed.then_some(Self { row: sheet.row, seen, record: &sheet.record, latest })
+        sheet.changed.then_some(Self { row: sheet.row, mark, record: &sheet.record, latest })
     }
 
     fn lease(&self) -> Option<&'a Lease> {
@@ -65,6 +88,52 @@ impl<'a> Change<'a> {
     fn end(&self) -> Option<&'a AttemptEnd> {
         self.latest.ended
     }
+
+    fn stays_plain(&self) -> bool {
+        self.mark.plain && is_plain(self.record) && self.end().is_none_or(|end| end.cause.is_none())
+    }
+}
+
+/// An update of what changes with every attempt, and of more columns, their parameters and names.
+macro_rules! update {
+    ($set:literal, $parameters:literal, $names:literal) => {
+        concat!(
+            "WITH changed AS (UPDATE ratchet.progress AS p SET state = c.state, ready_at = c.ready_at, \
+                token = c.token, attempts = c.attempts, spent = c.spent, lease_until = c.lease_until, \
+                first_started_at = c.first_started_at, result = c.result, settled_at = c.settled_at, \
+                purge_at = c.purge_at, \
+                attempt_token = CASE WHEN c.leased_at IS NULL THEN p.attempt_token ELSE c.token END, \
+                attempt_worker = coalesce(c.worker, p.attempt_worker), \
+                attempt_leased_at = coalesce(c.leased_at, p.attempt_leased_at), \
+                attempt_started_at = CASE WHEN c.leased_at IS NULL THEN coalesce(c.started_at, p.attempt_started_at) \
+                    ELSE c.started_at END, \
+                attempt_ended_at = CASE WHEN coalesce(c.leased_at, c.ended_at) IS NULL THEN p.attempt_ended_at \
+                    ELSE c.ended_at END, \
+                attempt_outcome = CASE WHEN coalesce(c.leased_at, c.ended_at) IS NULL THEN p.attempt_outcome \
+                    ELSE c.outcome END, \
+                attempt_late = CASE WHEN coalesce(c.leased_at, c.ended_at) IS NULL THEN p.attempt_late \
+                    WHEN c.ended_at IS NOT NULL THEN false END",
+            $set,
+            " FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], \
+                $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::bigint[], $12::bigint[], $13::text[], \
+                $14::bigint[], $15::bigint[], $16::bigint[], $17::text[]",
+            $parameters,
+            ") AS c(record_id, seen, state, ready_at, token, attempts, spent, lease_until, first_started_at, result, \
+                settled_at, purge_at, worker, leased_at, started_at, ended_at, outcome",
+            $names,
+            ") CROSS JOIN LATERAL (SELECT t.ctid, t.version, t.attempt_token, t.attempt_worker, t.attempt_leased_at, \
+                    t.attempt_started_at, t.attempt_ended_at, t.attempt_late, t.attempt_outcome, t.attempt_cause \
+                FROM ratchet.progress AS t WHERE t.record_id = c.record_id LIMIT 1) AS f \
+            WHERE p.ctid = f.ctid AND p.xmin::text::bigint = c.seen \
+            RETURNING p.record_id, p.xmin::text::bigint AS seen, c.leased_at, f.*), \
+            followed AS (INSERT INTO ratchet.attempts (record_id, token, worker, version, leased_at, started_at, \
+                    ended_at, late, outcome, cause) \
+                SELECT record_id, attempt_token, attempt_worker, version, attempt_leased_at, attempt_started_at, \
+                    attempt_ended_at, attempt_late, attempt_outcome, attempt_cause \
+                FROM changed WHERE leased_at IS NOT NULL AND attempt_token IS NOT NULL) \
+            SELECT record_id, seen FROM changed"
+        )
+    };
 }
 
 /// Writes the changed records whose rows are as they were, in the order of their rows, so that nobody waits in a circle.
@@ -75,77 +144,73 @@ pub(crate) async fn records(
     connection: &mut PgConnection,
     loaded: &Loaded,
 ) -> Result<HashMap<i64, Seen>, Fault> {
-    const UPDATE: &str = "WITH changed AS (UPDATE ratchet.progress AS p SET state = c.state, ready_at = c.ready_at, \
-            token = c.token, attempts = c.attempts, spent = c.spent, may_be_applied = c.may_be_applied, \
-            cancel_requested = c.cancel_requested, risk_accepted = c.risk_accepted, has_steps = c.has_steps, \
-            lease_until = c.lease_until, first_started_at = c.first_started_at, pin = c.pin, result = c.result, \
-            cause = c.cause, uncertainty = c.uncertainty, reconcile_at = c.reconcile_at, settled_at = c.settled_at, \
-            purge_at = c.purge_at, attempt_token = coalesce(c.opened, p.attempt_token), \
-            attempt_worker = coalesce(c.worker, p.attempt_worker), \
-            attempt_leased_at = coalesce(c.leased_at, p.attempt_leased_at), \
-            attempt_started_at = CASE WHEN c.opened IS NULL THEN coalesce(c.started_at, p.attempt_started_at) \
-                ELSE c.started_at END, \
-            attempt_ended_at = CASE WHEN c.noted THEN c.ended_at ELSE p.attempt_ended_at END, \
-            attempt_outcome = CASE WHEN c.noted THEN c.outcome ELSE p.attempt_outcome END, \
-            attempt_cause = CASE WHEN c.noted THEN c.attempt_cause ELSE p.attempt_cause END, \
-            attempt_late = CASE WHEN c.noted THEN c.late ELSE p.attempt_late END \
-        FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], \
-            $8::boolean[], $9::boolean[], $10::boolean[], $11::boolean[], $12::bigint[], $13::bigint[], $14::text[], \
-            $15::text[], $16::text[], $17::text[], $18::bigint[], $19::bigint[], $20::bigint[], $21::bigint[], \
-            $22::text[], $23::bigint[], $24::bigint[], $25::bigint[], $26::text[], $27::text[], $28::boolean[], $29::boolean[]) \
-        AS c(record_id, seen, state, ready_at, token, attempts, spent, may_be_applied, cancel_requested, \
-            risk_accepted, has_steps, lease_until, first_started_at, pin, result, cause, uncertainty, reconcile_at, \
-            settled_at, purge_at, opened, worker, leased_at, started_at, ended_at, outcome, attempt_cause, late, noted) \
-        CROSS JOIN LATERAL (SELECT t.ctid, t.version, t.attempt_token, t.attempt_worker, t.attempt_leased_at, \
-                t.attempt_started_at, t.attempt_ended_at, t.attempt_late, t.attempt_outcome, t.attempt_cause \
-            FROM ratchet.progress AS t WHERE t.record_id = c.record_id LIMIT 1) AS f \
-        WHERE p.ctid = f.ctid AND p.xmin::text::bigint = c.seen \
-        RETURNING p.record_id, p.xmin::text::bigint AS seen, c.opened, f.*), \
-        followed AS (INSERT INTO ratchet.attempts (record_id, token, worker, version, leased_at, started_at, \
-                ended_at, late, outcome, cause) \
-            SELECT record_id, attempt_token, attempt_worker, version, attempt_leased_at, attempt_started_at, \
-                attempt_ended_at, attempt_late, attempt_outcome, attempt_cause \
-            FROM changed WHERE opened IS NOT NULL AND attempt_token IS NOT NULL) \
-        SELECT record_id, seen FROM changed";
+    const PLAIN: &str = update!(
+        ", attempt_cause = CASE WHEN coalesce(c.leased_at, c.ended_at) IS NULL THEN p.attempt_cause END",
+        "",
+        ""
+    );
+    const WHOLE: &str = update!(
+        ", may_be_applied = c.may_be_applied, cancel_requested = c.cancel_requested, risk_accepted = c.risk_accepted, \
+            has_steps = c.has_steps, pin = c.pin, cause = c.cause, uncertainty = c.uncertainty, \
+            reconcile_at = c.reconcile_at, \
+            attempt_cause = CASE WHEN coalesce(c.leased_at, c.ended_at) IS NULL THEN p.attempt_cause \
+                ELSE c.attempt_cause END",
+        ", $18::boolean[], $19::boolean[], $20::boolean[], $21::boolean[], $22::text[], $23::text[], $24::text[], \
+            $25::bigint[], $26::text[]",
+        ", may_be_applied, cancel_requested, risk_accepted, has_steps, pin, cause, uncertainty, reconcile_at, \
+            attempt_cause"
+    );
     let mut changes: Vec<Change<'_>> =
         loaded.desk.sheets.iter().filter_map(|sheet| Change::of(sheet, loaded)).collect();
     if changes.is_empty() {
         return Ok(HashMap::new());
     }
     changes.sort_unstable_by_key(|change| change.row);
-    let rows = &changes;
-    let query = sqlx::query(UPDATE)
+    let query = if changes.iter().all(Change::stays_plain) {
+        bind_plain(PLAIN, &changes)?
+    } else {
+        bind_rest(bind_plain(WHOLE, &changes)?, &changes)?
+    };
+    let written = query.fetch_all(connection).await.while_trying("write what was decided")?;
+    written.iter().map(|row| Ok((Columns(row).number("record_id")?, Columns(row).number("seen")?))).collect()
+}
+
+type Update<'q> = Query<'q, Postgres, PgArguments>;
+
+fn bind_plain<'q>(statement: &'static str, rows: &'q [Change<'_>]) -> Result<Update<'q>, Fault> {
+    let query = sqlx::query(statement)
         .bind(column(rows, |change| change.row))
-        .bind(column(rows, |change| change.seen))
+        .bind(column(rows, |change| change.mark.seen))
         .bind(column(rows, |change| change.record.state.as_str()))
         .bind(column(rows, |change| millis(change.record.ready_at)))
         .bind(column(rows, |change| number(change.record.token)))
         .bind(column(rows, |change| i64::from(change.record.attempts)))
         .bind(column(rows, |change| i64::from(change.record.spent)))
-        .bind(column(rows, |change| change.record.effect.may_be_applied))
-        .bind(column(rows, |change| change.record.cancel_requested))
-        .bind(column(rows, |change| change.record.risk_accepted))
-        .bind(column(rows, |change| !change.record.steps.is_empty()))
         .bind(column(rows, |change| change.lease().map(|lease| millis(lease.until))))
         .bind(column(rows, |change| change.record.effect.first_started_at.map(millis)))
-        .bind(try_column(rows, |change| change.record.effect.pin.as_ref().map(as_json).transpose())?)
         .bind(column(rows, |change| change.record.result.as_ref().map(Payload::as_str)))
-        .bind(try_column(rows, |change| change.record.cause.as_ref().map(as_json).transpose())?)
-        .bind(try_column(rows, |change| change.record.uncertainty.as_ref().map(name_of).transpose())?)
-        .bind(column(rows, |change| change.record.reconcile_at.map(millis)))
         .bind(column(rows, |change| change.record.settled_at.map(millis)))
         .bind(column(rows, |change| purge_at(change.record).map(millis)))
-        .bind(column(rows, |change| change.opened().map(|attempt| number(attempt.token))))
         .bind(column(rows, |change| change.opened().map(|attempt| attempt.worker.as_str())))
         .bind(column(rows, |change| change.opened().map(|attempt| millis(attempt.leased_at))))
         .bind(column(rows, |change| change.latest.started_at().map(millis)))
         .bind(column(rows, |change| change.end().map(|end| millis(end.at))))
-        .bind(try_column(rows, |change| change.end().map(|end| name_of(&end.outcome)).transpose())?)
+        .bind(try_column(rows, |change| change.end().map(|end| name_of(&end.outcome)).transpose())?);
+    Ok(query)
+}
+
+fn bind_rest<'q>(query: Update<'q>, rows: &'q [Change<'_>]) -> Result<Update<'q>, Fault> {
+    let query = query
+        .bind(column(rows, |change| change.record.effect.may_be_applied))
+        .bind(column(rows, |change| change.record.cancel_requested))
+        .bind(column(rows, |change| change.record.risk_accepted))
+        .bind(column(rows, |change| !change.record.steps.is_empty()))
+        .bind(try_column(rows, |change| change.record.effect.pin.as_ref().map(as_json).transpose())?)
+        .bind(try_column(rows, |change| change.record.cause.as_ref().map(as_json).transpose())?)
+        .bind(try_column(rows, |change| change.record.uncertainty.as_ref().map(name_of).transpose())?)
+        .bind(column(rows, |change| change.record.reconcile_at.map(millis)))
         .bind(try_column(rows, |change| {
             change.end().and_then(|end| end.cause.as_ref()).map(as_json).transpose()
-        })?)
-        .bind(column(rows, |change| change.end().map(|end| end.late)))
-        .bind(column(rows, |change| change.opened().is_some() || change.end().is_some()));
-    let written = query.fetch_all(connection).await.while_trying("write what was decided")?;
-    written.iter().map(|row| Ok((Columns(row).number("record_id")?, Columns(row).number("seen")?))).collect()
+        })?);
+    Ok(query)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ratchet::{Contract, Context, Failure, Input, Ratchet, RecordState, State};
+use ratchet::{Context, Contract, Failure, Input, Ratchet, RecordState, State};
 use serde::{Deserialize, Serialize};
 
 use crate::support::{Stage, id_of, record, settled, start_with, within};
@@ -74,8 +74,7 @@ async fn what_waits_for_a_slot_for_long_is_left_to_others() {
     assert!(leased > 1, "nothing was leased ahead");
     // Another worker gets what the busy one gives back, and nothing of it was tried.
     let (other_stage, mut entered_there) = Stage::new();
-    let other =
-        start_with(ratchet.worker(ratchet::registry![slower]).concurrency(64).state(other_stage));
+    let other = start_with(ratchet.worker(ratchet::registry![slower]).concurrency(64).state(other_stage));
     let given_back = async {
         loop {
             let context = entered_there.recv().await.unwrap();

@@ -134,7 +134,8 @@ async fn an_end_under_a_lease_that_another_program_has_ended_is_late() {
     let next = claim(&other, 1).await.remove(0);
     assert_eq!(next.token.get(), 2);
     let outcome = Outcome::Done { result: None, missing: None };
-    let settle = |token| vec![Order { id: id("a"), command: Command::Settle { token, outcome: outcome.clone() } }];
+    let settle =
+        |token| vec![Order { id: id("a"), command: Command::Settle { token, outcome: outcome.clone() } }];
     let told = holder.apply(settle(leased.token)).await.unwrap();
     assert_eq!(told, [Ok(Answer::Late(State::Running))]);
     let told = other.apply(settle(next.token)).await.unwrap();
