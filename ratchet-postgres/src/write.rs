@@ -112,14 +112,14 @@ macro_rules! update {
                 attempt_outcome = CASE WHEN coalesce(c.leased_at, c.ended_at) IS NULL THEN p.attempt_outcome \
                     ELSE c.outcome END, \
                 attempt_late = CASE WHEN coalesce(c.leased_at, c.ended_at) IS NULL THEN p.attempt_late \
-                    WHEN c.ended_at IS NOT NULL THEN false END",
+                    ELSE c.late END",
             $set,
             " FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], \
                 $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::bigint[], $12::bigint[], $13::text[], \
-                $14::bigint[], $15::bigint[], $16::bigint[], $17::text[]",
+                $14::bigint[], $15::bigint[], $16::bigint[], $17::text[], $18::boolean[]",
             $parameters,
             ") AS c(record_id, seen, state, ready_at, token, attempts, spent, lease_until, first_started_at, result, \
-                settled_at, purge_at, worker, leased_at, started_at, ended_at, outcome",
+                settled_at, purge_at, worker, leased_at, started_at, ended_at, outcome, late",
             $names,
             ") CROSS JOIN LATERAL (SELECT t.ctid, t.version, t.attempt_token, t.attempt_worker, t.attempt_leased_at, \
                     t.attempt_started_at, t.attempt_ended_at, t.attempt_late, t.attempt_outcome, t.attempt_cause \
@@ -155,8 +155,8 @@ pub(crate) async fn records(
             reconcile_at = c.reconcile_at, \
             attempt_cause = CASE WHEN coalesce(c.leased_at, c.ended_at) IS NULL THEN p.attempt_cause \
                 ELSE c.attempt_cause END",
-        ", $18::boolean[], $19::boolean[], $20::boolean[], $21::boolean[], $22::text[], $23::text[], $24::text[], \
-            $25::bigint[], $26::text[]",
+        ", $19::boolean[], $20::boolean[], $21::boolean[], $22::boolean[], $23::text[], $24::text[], $25::text[], \
+            $26::bigint[], $27::text[]",
         ", may_be_applied, cancel_requested, risk_accepted, has_steps, pin, cause, uncertainty, reconcile_at, \
             attempt_cause"
     );
@@ -195,7 +195,8 @@ fn bind_plain<'q>(statement: &'static str, rows: &'q [Change<'_>]) -> Result<Upd
         .bind(column(rows, |change| change.opened().map(|attempt| millis(attempt.leased_at))))
         .bind(column(rows, |change| change.latest.started_at().map(millis)))
         .bind(column(rows, |change| change.end().map(|end| millis(end.at))))
-        .bind(try_column(rows, |change| change.end().map(|end| name_of(&end.outcome)).transpose())?);
+        .bind(try_column(rows, |change| change.end().map(|end| name_of(&end.outcome)).transpose())?)
+        .bind(column(rows, |change| change.end().map(|end| end.late)));
     Ok(query)
 }
 
