@@ -37,24 +37,32 @@ CREATE TABLE ratchet.progress (
     token bigint NOT NULL DEFAULT 0,
     attempts bigint NOT NULL DEFAULT 0,
     spent bigint NOT NULL DEFAULT 0,
+    -- There is a lease while this is not NULL: that of the latest attempt.
     lease_until bigint,
-    lease_started_at bigint,
     first_started_at bigint,
     reconcile_at bigint,
     settled_at bigint,
     -- When a tombstone may take its place; NULL while it must stay.
     purge_at bigint,
+    -- The latest attempt, which most records end with. The next one moves it to `attempts`.
+    attempt_token bigint,
+    attempt_leased_at bigint,
+    attempt_started_at bigint,
+    attempt_ended_at bigint,
     priority smallint NOT NULL,
     may_be_applied boolean NOT NULL DEFAULT false,
     cancel_requested boolean NOT NULL DEFAULT false,
     risk_accepted boolean NOT NULL DEFAULT false,
     has_steps boolean NOT NULL DEFAULT false,
+    attempt_late boolean,
     state text COLLATE "C" NOT NULL DEFAULT 'pending',
     namespace text COLLATE "C" NOT NULL,
     operation text COLLATE "C" NOT NULL,
     version text COLLATE "C" NOT NULL,
     queue text COLLATE "C" NOT NULL DEFAULT 'default',
-    lease_worker text COLLATE "C",
+    attempt_worker text COLLATE "C",
+    attempt_outcome text COLLATE "C",
+    attempt_cause text COLLATE "C",
     uncertainty text COLLATE "C",
     pin text COLLATE "C",
     cause text COLLATE "C",
@@ -76,7 +84,7 @@ CREATE INDEX progress_leased ON ratchet.progress (lease_until) WHERE state = 'ru
 
 -- What runs of an operation, for those that limit it. Another condition for the same rows: with one for both, a plan from
 -- the days when the table was empty could read all that runs by the wrong one of the two.
-CREATE INDEX progress_running ON ratchet.progress (namespace, operation) WHERE lease_worker IS NOT NULL;
+CREATE INDEX progress_running ON ratchet.progress (namespace, operation) WHERE lease_until IS NOT NULL;
 
 CREATE INDEX progress_purgeable ON ratchet.progress (purge_at) WHERE purge_at IS NOT NULL;
 
@@ -98,6 +106,7 @@ CREATE TABLE ratchet.steps (
     PRIMARY KEY (record_id, name)
 ) WITH (fillfactor = 70);
 
+-- Attempts that others followed.
 CREATE TABLE ratchet.attempts (
     record_id bigint NOT NULL,
     token bigint NOT NULL,

@@ -9,7 +9,7 @@ CREATE TYPE ratchet.cancelled AS (
 );
 
 -- A moment moved into the future by a span as policies write it; at the end of time if there is no later one.
-CREATE FUNCTION ratchet.later(moment bigint, span jsonb) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION ratchet.later(moment bigint, span jsonb) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS $$
     SELECT least(moment + floor((span ->> 'secs')::numeric * 1000 + (span ->> 'nanos')::numeric / 1000000),
         9223372036854775807)::bigint
 $$;
@@ -25,11 +25,12 @@ DECLARE
 BEGIN
     UPDATE ratchet.progress AS p SET state = became, settled_at = now, cancel_requested = true,
             uncertainty = CASE became WHEN 'uncertain' THEN 'cancelled' END,
-            reconcile_at = CASE WHEN became = 'uncertain' AND (policy::jsonb ->> 'reconciles')::boolean THEN now END,
+            reconcile_at = CASE WHEN became = 'uncertain' AND (policy::jsonb ->> 'reconciles')::boolean
+                THEN coalesce(ratchet.later(now, policy::jsonb -> 'reconcile_after'), now) END,
             purge_at = CASE became WHEN 'cancelled' THEN ratchet.later(now, policy::jsonb -> 'retention') END,
             -- A lease is superseded, so that its holder cannot start any more.
             token = p.token + CASE p.state WHEN 'running' THEN 1 ELSE 0 END,
-            lease_worker = NULL, lease_until = NULL, lease_started_at = NULL
+            lease_until = NULL
         WHERE p.record_id = number;
     RETURN became;
 END $$;
@@ -46,7 +47,7 @@ DECLARE
     now bigint;
 BEGIN
     PERFORM ratchet.require_words(by, reason);
-    SELECT p.record_id, p.state, p.lease_started_at INTO was
+    SELECT p.record_id, p.state, p.attempt_started_at INTO was
         FROM ratchet.records AS r JOIN ratchet.progress AS p ON p.record_id = r.id
         WHERE r.namespace = cancel.namespace AND r.operation = cancel.operation AND r.key = cancel.key
             AND r.generation = nth
@@ -58,7 +59,7 @@ BEGIN
         RETURN ROW('stopped', was.state)::ratchet.cancelled;
     ELSIF was.state NOT IN ('pending', 'running') THEN
         RETURN ROW('refused', was.state)::ratchet.cancelled;
-    ELSIF was.state = 'running' AND was.lease_started_at IS NOT NULL THEN
+    ELSIF was.state = 'running' AND was.attempt_started_at IS NOT NULL THEN
         UPDATE ratchet.progress SET cancel_requested = true WHERE record_id = was.record_id;
         became := was.state;
     ELSE

@@ -1,6 +1,6 @@
 //! Commands for single records.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use ratchet_core::RecordId;
 use ratchet_core::decide::{Answer, Refusal};
@@ -9,28 +9,99 @@ use sqlx::{Connection as _, PgConnection};
 
 use crate::desk::{self, Loaded};
 use crate::error::{Fault, While as _};
+use crate::held::Held;
 use crate::options::Sources;
+use crate::{notes, write};
+
+type Told = Result<Answer, Refusal>;
 
 /// Decides about orders in their order; a later one sees what an earlier one did.
 pub(crate) async fn apply(
     connection: &mut PgConnection,
     orders: &[&Order],
     sources: &Sources,
-) -> Result<Vec<Result<Answer, Refusal>>, Fault> {
-    let doing = "write what was decided";
-    let ids: BTreeSet<&RecordId> = orders.iter().map(|order| &order.id).collect();
-    let mut transaction = connection.begin().await.while_trying(doing)?;
-    let Loaded { mut desk, now } = desk::load_identities(&mut transaction, &ids, sources.now()).await?;
-    desk.log_damaged(&sources.logged);
-    let places = desk.places();
-    let answers = orders
+    held: &Held,
+) -> Result<Vec<Told>, Fault> {
+    let known = apply_to_held(connection, orders, sources, held).await?;
+    let unknown: Vec<&Order> = orders
         .iter()
-        .map(|order| {
-            let place = places.get(&order.id).cloned().unwrap_or(Err(Refusal::NoRecord))?;
-            desk.decide(place, &order.command, sources.moment(now))
-        })
+        .copied()
+        .zip(&known)
+        .filter_map(|(order, told)| told.is_none().then_some(order))
         .collect();
-    desk::write(&mut transaction, &desk).await?;
-    transaction.commit().await.while_trying(doing)?;
+    let mut loaded = if unknown.is_empty() {
+        Vec::new()
+    } else {
+        apply_to_locked(connection, &unknown, sources, held).await?
+    }
+    .into_iter();
+    let told = known.into_iter().map(|told| told.or_else(|| loaded.next()));
+    told.map(|told| told.ok_or(Fault::Damaged("an order has no answer"))).collect()
+}
+
+fn records_of<'a>(orders: &[&'a Order]) -> BTreeSet<&'a RecordId> {
+    orders.iter().map(|order| &order.id).collect()
+}
+
+/// Orders for records that this program has leased: one statement, which is a transaction by itself. No answer to those
+/// for others, and where only a look can tell.
+async fn apply_to_held(
+    connection: &mut PgConnection,
+    orders: &[&Order],
+    sources: &Sources,
+    held: &Held,
+) -> Result<Vec<Option<Told>>, Fault> {
+    let mut answers: Vec<Option<Told>> = vec![None; orders.len()];
+    let Some(mut known) = held.lay_out(&records_of(orders), sources.now()) else {
+        return Ok(answers);
+    };
+    decide(&mut known, orders, sources, &mut answers);
+    if !notes::is_all_in_progress(&known.desk) {
+        return Ok(vec![None; orders.len()]);
+    }
+    let written = write::records(connection, &known).await?;
+    held.remember(&known, &written, false);
+    // What changed nothing has not been compared with its row.
+    let sure: HashSet<&RecordId> = known
+        .desk
+        .sheets
+        .iter()
+        .filter(|sheet| written.contains_key(&sheet.row))
+        .map(|sheet| &sheet.record.id)
+        .collect();
+    for (order, answer) in orders.iter().zip(&mut answers) {
+        if !sure.contains(&order.id) {
+            *answer = None;
+        }
+    }
     Ok(answers)
+}
+
+/// Orders for records that are loaded and locked for them.
+async fn apply_to_locked(
+    connection: &mut PgConnection,
+    orders: &[&Order],
+    sources: &Sources,
+    held: &Held,
+) -> Result<Vec<Told>, Fault> {
+    let doing = "write what was decided";
+    let mut transaction = connection.begin().await.while_trying(doing)?;
+    let mut loaded = desk::load_identities(&mut transaction, &records_of(orders), sources.now()).await?;
+    held.read_clock(&loaded);
+    loaded.desk.log_damaged(&sources.logged);
+    let mut answers = vec![None; orders.len()];
+    decide(&mut loaded, orders, sources, &mut answers);
+    let written = desk::write(&mut transaction, &loaded).await?;
+    transaction.commit().await.while_trying(doing)?;
+    held.remember(&loaded, &written, false);
+    Ok(answers.into_iter().map(|answer| answer.unwrap_or(Err(Refusal::NoRecord))).collect())
+}
+
+fn decide(loaded: &mut Loaded, orders: &[&Order], sources: &Sources, answers: &mut [Option<Told>]) {
+    let places: HashMap<RecordId, Result<usize, Refusal>> = loaded.desk.places();
+    for (order, answer) in orders.iter().zip(answers) {
+        *answer = places.get(&order.id).cloned().map(|place| {
+            place.and_then(|place| loaded.desk.decide(place, &order.command, sources.moment(loaded.now)))
+        });
+    }
 }

@@ -1,18 +1,23 @@
 //! Claims: due records of the operations, versions and queues that a worker serves.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use ratchet_core::Record;
 use ratchet_core::decide::{Answer, Command};
+use ratchet_core::ledger::desk::Sheet;
 use ratchet_core::ledger::{Claim, Offer, Room};
-use sqlx::PgConnection;
+use sqlx::{Connection as _, PgConnection};
 
 use crate::desk::{self, Loaded};
 use crate::error::{Fault, While as _};
+use crate::held::Held;
 use crate::options::Sources;
 use crate::room;
 use crate::row::{now, record_columns};
+use crate::write;
 
 /// The priorities of pending records in namespace `$1` for each queue, operation and version in `$2` to `$4`, by one seek
 /// each. One queue, operation, version and priority is a shelf: a contiguous part of the index of pending records.
@@ -45,30 +50,41 @@ macro_rules! due_on_shelf {
     };
 }
 
-/// Locks the `$6` most urgent and then longest waiting records.
+/// The `$6` most urgent and then longest waiting records.
 ///
-/// A look without locks says how many each shelf gives; then as many are locked there, past those that others hold. Every
-/// shelf is two seeks in the index and no more rows than are wanted, so neither settled records nor those that wait for
-/// later or for somebody else cost anything.
-pub(crate) const DUE: &str = concat!(
-    "WITH RECURSIVE moment AS MATERIALIZED (SELECT ",
-    now!("$5"),
-    " AS now), ",
-    tables_of_shelves!(),
-    ", first AS (SELECT s.queue, s.operation, s.version, s.priority FROM shelf AS s CROSS JOIN LATERAL ( \
-           SELECT p.ready_at, p.record_id ",
-    due_on_shelf!(),
-    "LIMIT $6) AS w \
-       WHERE s.priority IS NOT NULL ORDER BY s.priority DESC, w.ready_at, w.record_id LIMIT $6), \
-       share AS MATERIALIZED ( \
-           SELECT queue, operation, version, priority, count(*) AS records FROM first GROUP BY 1, 2, 3, 4) \
-     SELECT (SELECT now FROM moment) AS now, ",
-    record_columns!(),
-    " FROM share AS s CROSS JOIN LATERAL (SELECT p.* ",
-    due_on_shelf!(),
-    "LIMIT s.records FOR UPDATE SKIP LOCKED) AS p \
-     CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS r WHERE r.id = p.record_id LIMIT 1) AS r"
-);
+/// A look says how many each shelf gives; then as many are read there, or locked past those that others hold. Every shelf is
+/// two seeks in the index and no more rows than are wanted, so neither settled records nor those that wait for later or
+/// for somebody else cost anything.
+macro_rules! due {
+    ($lock:literal) => {
+        concat!(
+            "WITH RECURSIVE moment AS MATERIALIZED (SELECT ",
+            now!("$5"),
+            " AS now), ",
+            tables_of_shelves!(),
+            ", first AS (SELECT s.queue, s.operation, s.version, s.priority FROM shelf AS s CROSS JOIN LATERAL ( \
+                   SELECT p.ready_at, p.record_id ",
+            due_on_shelf!(),
+            "LIMIT $6) AS w \
+               WHERE s.priority IS NOT NULL ORDER BY s.priority DESC, w.ready_at, w.record_id LIMIT $6), \
+               share AS MATERIALIZED ( \
+                   SELECT queue, operation, version, priority, count(*) AS records FROM first GROUP BY 1, 2, 3, 4) \
+             SELECT (SELECT now FROM moment) AS now, p.seen, ",
+            record_columns!(),
+            " FROM share AS s CROSS JOIN LATERAL (SELECT p.xmin::text::bigint AS seen, p.* ",
+            due_on_shelf!(),
+            "LIMIT s.records",
+            $lock,
+            ") AS p CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS r WHERE r.id = p.record_id LIMIT 1) AS r"
+        )
+    };
+}
+
+/// Locks what is due.
+pub(crate) const DUE: &str = due!(" FOR UPDATE SKIP LOCKED");
+
+/// Looks at what is due.
+pub(crate) const LOOK: &str = due!("");
 
 /// Queues, operations and versions as three columns.
 pub(crate) fn offer_columns(offers: &[Offer]) -> [Vec<&str>; 3] {
@@ -90,72 +106,157 @@ pub(crate) fn offer_columns(offers: &[Offer]) -> [Vec<&str>; 3] {
 /// How often one claim looks on behind records that it had to park; bounds one transaction.
 const MOST_LOOKS: usize = 16;
 
-/// Inside the transaction of `connection`, leases due records; one whose repetition became unsafe while it waited is parked
-/// and not handed out. The transaction [holds](room::hold) the limited operations of the claim.
-///
-/// Neither parked records nor those of an operation whose limit is reached stand in anybody's way: while there were some
-/// and there is room, it looks on behind them.
-pub(crate) async fn claim(
-    connection: &mut PgConnection,
-    claim: &Claim,
-    sources: &Sources,
-) -> Result<Vec<Record>, Fault> {
-    let mut room = room::left(&mut *connection, &claim.namespace, &claim.offers).await?;
-    let mut leased = Vec::new();
-    for _ in 0..MOST_LOOKS {
-        let offers = room.open(&claim.offers);
-        let rest = Claim { limit: claim.limit - leased.len(), offers, ..claim.clone() };
-        if rest.limit == 0 || rest.offers.is_empty() {
-            break;
-        }
-        let (more, passed_by) = claim_once(connection, &rest, &mut room, sources).await?;
-        leased.extend(more);
-        if passed_by == 0 {
-            break;
-        }
-    }
-    Ok(leased)
+/// How many claims lock what they look at after one met another program.
+const CAREFUL_CLAIMS: u32 = 64;
+
+/// What a ledger knows when it claims.
+#[derive(Debug)]
+pub(crate) struct Claiming {
+    pub(crate) sources: Sources,
+    pub(crate) held: Arc<Held>,
+    /// How many claims are to expect that others claim too.
+    careful: AtomicU32,
 }
 
-/// The leased records, and how many were passed by: parked, or of an operation without room.
-async fn claim_once(
-    connection: &mut PgConnection,
-    claim: &Claim,
-    room: &mut Room,
-    sources: &Sources,
-) -> Result<(Vec<Record>, usize), Fault> {
-    let Loaded { mut desk, now } = load_due(connection, claim, sources).await?;
-    let command = Command::Lease {
-        worker: claim.worker.clone(),
-        duration: claim.lease,
-        start_if_safe: claim.start_if_safe,
-    };
-    desk.sheets.sort_by_key(|sheet| (Reverse(sheet.record.priority), sheet.record.ready_at, sheet.row));
-    let (mut leased, mut passed_by) = (Vec::new(), 0);
-    for place in 0..desk.sheets.len().min(claim.limit) {
-        if !room.has(&desk.sheets[place].record.id.operation) {
-            passed_by += 1;
-            continue;
-        }
-        match desk.decide(place, &command, sources.moment(now)) {
-            Ok(Answer::Leased) => {
-                room.take(&desk.sheets[place].record.id.operation, 1);
-                leased.push(place);
-            }
-            Ok(Answer::Parked(_)) => passed_by += 1,
-            _ => {}
-        }
+impl Claiming {
+    pub(crate) fn new(sources: Sources, held: Arc<Held>) -> Self {
+        Self { sources, held, careful: AtomicU32::new(0) }
     }
-    desk::write(connection, &desk).await?;
-    Ok((leased.into_iter().map(|place| desk.sheets[place].record.clone()).collect(), passed_by))
+
+    /// Leases due records for each of the claims.
+    ///
+    /// One that comes alone reads without locks and leases what is still the same when it writes. This is half the work, as
+    /// long as no other program wants the same records. Limits are counted in a transaction that [holds](room::hold) them.
+    pub(crate) async fn claim(
+        &self,
+        connection: &mut PgConnection,
+        claims: &[&Claim],
+    ) -> Result<Vec<Vec<Record>>, Fault> {
+        let less = |careful: u32| careful.checked_sub(1);
+        let careful = self.careful.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok();
+        let limited = |claim: &&Claim| claim.offers.iter().any(|offer| offer.at_most.is_some());
+        if let ([claim], false) = (claims, careful || claims.iter().any(limited)) {
+            match self.search(connection, claim, LOOK).await {
+                Ok(found) if found.lost == 0 || !found.leased.is_empty() => return Ok(vec![found.leased]),
+                // Somebody holds what is due, or was faster: the others are leased past it.
+                Ok(_) | Err(Fault::Busy) => self.careful.store(CAREFUL_CLAIMS, Ordering::Relaxed),
+                Err(fault) => return Err(fault),
+            }
+        }
+        let doing = "claim records";
+        let mut transaction = connection.begin().await.while_trying(doing)?;
+        room::hold(&mut transaction, claims).await?;
+        let mut leased = Vec::with_capacity(claims.len());
+        for claim in claims {
+            leased.push(self.search(&mut transaction, claim, DUE).await?.leased);
+        }
+        transaction.commit().await.while_trying(doing)?;
+        Ok(leased)
+    }
+
+    /// Leases due records; one whose repetition became unsafe while it waited is parked and not handed out.
+    ///
+    /// Neither parked records nor those of an operation whose limit is reached stand in anybody's way: while there were some
+    /// and there is room, it looks on behind them.
+    async fn search(
+        &self,
+        connection: &mut PgConnection,
+        claim: &Claim,
+        due: &'static str,
+    ) -> Result<Found, Fault> {
+        let mut found = Found::default();
+        let mut room = room::left(&mut *connection, &claim.namespace, &claim.offers).await?;
+        for _ in 0..MOST_LOOKS {
+            let offers = room.open(&claim.offers);
+            let rest = Claim { limit: claim.limit - found.leased.len(), offers, ..claim.clone() };
+            if rest.limit == 0 || rest.offers.is_empty() {
+                break;
+            }
+            let more = match self.search_once(connection, &rest, &mut room, due).await {
+                // What is leased is committed already.
+                Err(fault) if due == LOOK && !found.leased.is_empty() => {
+                    tracing::warn!(?fault, "a claim found less than there may be");
+                    break;
+                }
+                more => more?,
+            };
+            found.leased.extend(more.leased);
+            found.lost = more.lost;
+            if more.passed_by == 0 {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    async fn search_once(
+        &self,
+        connection: &mut PgConnection,
+        claim: &Claim,
+        room: &mut Room,
+        due: &'static str,
+    ) -> Result<Found, Fault> {
+        let mut loaded = load_due(connection, claim, due, &self.sources).await?;
+        self.held.read_clock(&loaded);
+        let command = Command::Lease {
+            worker: claim.worker.clone(),
+            duration: claim.lease,
+            start_if_safe: claim.start_if_safe,
+        };
+        let desk = &mut loaded.desk;
+        desk.sheets.sort_by_key(|sheet| (Reverse(sheet.record.priority), sheet.record.ready_at, sheet.row));
+        let (mut leased, mut parked, mut full) = (HashSet::new(), 0, 0);
+        for place in 0..desk.sheets.len().min(claim.limit) {
+            if !room.has(&desk.sheets[place].record.id.operation) {
+                full += 1;
+                continue;
+            }
+            match desk.decide(place, &command, self.sources.moment(loaded.now)) {
+                Ok(Answer::Leased) => {
+                    room.take(&desk.sheets[place].record.id.operation, 1);
+                    leased.insert(desk.sheets[place].row);
+                }
+                Ok(Answer::Parked(_)) => parked += 1,
+                _ => {}
+            }
+        }
+        let wanted = leased.len() + parked;
+        let written = if due == DUE {
+            desk::write(connection, &loaded).await?
+        } else {
+            write::records(connection, &loaded).await?
+        };
+        self.held.remember(&loaded, &written, true);
+        if written.len() < wanted {
+            self.careful.store(CAREFUL_CLAIMS, Ordering::Relaxed);
+        }
+        let ours = |sheet: &Sheet| leased.contains(&sheet.row) && written.contains_key(&sheet.row);
+        let leased = loaded.desk.sheets.into_iter().filter(ours).map(|sheet| sheet.record).collect();
+        Ok(Found { leased, passed_by: parked + full, lost: wanted - written.len() })
+    }
+}
+
+/// What came of a look.
+#[derive(Debug, Default)]
+struct Found {
+    leased: Vec<Record>,
+    /// Whose repetition became unsafe while they waited, or whose operation has no room.
+    passed_by: usize,
+    /// What somebody else wrote in between.
+    lost: usize,
 }
 
 /// Loads what is due, and looks further where damaged rows stand in front of others.
-async fn load_due(connection: &mut PgConnection, claim: &Claim, sources: &Sources) -> Result<Loaded, Fault> {
+async fn load_due(
+    connection: &mut PgConnection,
+    claim: &Claim,
+    due: &'static str,
+    sources: &Sources,
+) -> Result<Loaded, Fault> {
     let mut looked_at = claim.limit;
     loop {
         let [queues, operations, versions] = offer_columns(&claim.offers);
-        let rows = sqlx::query(DUE)
+        let rows = sqlx::query(due)
             .bind(claim.namespace.as_str())
             .bind(queues)
             .bind(operations)

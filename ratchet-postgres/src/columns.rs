@@ -15,8 +15,8 @@ use crate::row::StepRow;
 /// A row whose columns are asked for by name.
 pub(crate) struct Columns<'a>(pub(crate) &'a PgRow);
 
-impl Columns<'_> {
-    pub(crate) fn text(&self, column: &str) -> Result<&str, Fault> {
+impl<'a> Columns<'a> {
+    pub(crate) fn text(&self, column: &str) -> Result<&'a str, Fault> {
         self.0.try_get(column).while_trying("read a row")
     }
 
@@ -69,10 +69,6 @@ impl Columns<'_> {
         self.text_if_any(column)?.map(by_name).transpose()
     }
 
-    pub(crate) fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, Fault> {
-        by_json(self.text(column)?)
-    }
-
     pub(crate) fn json_if_any<T: DeserializeOwned>(&self, column: &str) -> Result<Option<T>, Fault> {
         self.text_if_any(column)?.map(by_json).transpose()
     }
@@ -94,14 +90,11 @@ impl Columns<'_> {
     }
 
     pub(crate) fn lease(&self) -> Result<Option<Lease>, Fault> {
-        let Some(worker) = self.name_if_any("lease_worker")? else {
+        let Some(until) = self.time_if_any("lease_until")? else {
             return Ok(None);
         };
-        Ok(Some(Lease {
-            worker,
-            until: self.time("lease_until")?,
-            started_at: self.time_if_any("lease_started_at")?,
-        }))
+        let (worker, started_at) = (self.name("attempt_worker")?, self.time_if_any("attempt_started_at")?);
+        Ok(Some(Lease { worker, until, started_at }))
     }
 
     /// NULL where the record has none.

@@ -9,13 +9,16 @@ use sqlx::postgres::PgRow;
 
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
-use crate::row::{now, read, record_columns, steps_column};
-use crate::write;
+use crate::notes;
+use crate::row::{Snapshots, now, read, record_columns, steps_column};
+use crate::write::{self, Mark, Seen};
 
 /// What was loaded, and the ledger's clock at that moment.
 pub(crate) struct Loaded {
     pub(crate) desk: Desk,
     pub(crate) now: Timestamp,
+    /// By the numbers of the rows.
+    pub(crate) marks: HashMap<i64, Mark>,
 }
 
 /// Loads the records of these identities; those that do not exist are left out.
@@ -30,14 +33,15 @@ pub(crate) async fn load_identities(
     const BY_IDENTITY: &str = concat!(
         "SELECT (SELECT ",
         now!("$1"),
-        ") AS now, ",
+        ") AS now, p.seen, ",
         record_columns!(),
         " FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) \
               AS w(namespace, operation, key, generation) \
           CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS r \
               WHERE r.namespace = w.namespace AND r.operation = w.operation AND r.key = w.key \
                   AND r.generation = w.generation LIMIT 1) AS r \
-          CROSS JOIN LATERAL (SELECT * FROM ratchet.progress AS p WHERE p.record_id = r.id LIMIT 1 FOR UPDATE) AS p"
+          CROSS JOIN LATERAL (SELECT p.xmin::text::bigint AS seen, p.* FROM ratchet.progress AS p \
+              WHERE p.record_id = r.id LIMIT 1 FOR UPDATE) AS p"
     );
     let rows = sqlx::query(BY_IDENTITY)
         .bind(now)
@@ -55,16 +59,20 @@ pub(crate) async fn load_identities(
 pub(crate) async fn lay_out(connection: &mut PgConnection, rows: &[PgRow]) -> Result<Loaded, Fault> {
     let now = rows.first().map_or(Ok(Timestamp::EPOCH), |row| Columns(row).time("now"))?;
     let mut steps = load_steps(connection, rows).await?;
-    let mut desk = Desk::default();
+    let (mut desk, mut marks) = (Desk::default(), HashMap::with_capacity(rows.len()));
+    let mut snapshots = Snapshots::default();
     for row in rows {
         let steps = steps.remove(&Columns(row).number("id")?).unwrap_or_else(|| Ok(BTreeMap::new()));
-        match steps.and_then(|steps| read(row, steps)) {
-            Ok((number, record)) => desk.sheets.push(Sheet::new(number, record)),
+        match steps.and_then(|steps| read(row, steps, &mut snapshots)) {
+            Ok((number, record)) => {
+                marks.insert(number, Mark::new(Columns(row).number("seen")?, &record));
+                desk.sheets.push(Sheet::new(number, record));
+            }
             Err(Fault::Damaged(what)) => desk.damaged.push(damaged(row, what)?),
             Err(fault) => return Err(fault),
         }
     }
-    Ok(Loaded { desk, now })
+    Ok(Loaded { desk, now, marks })
 }
 
 type Steps = Result<BTreeMap<StepName, Step>, Fault>;
@@ -96,10 +104,19 @@ fn damaged(row: &PgRow, what: &'static str) -> Result<Damaged, Fault> {
     Ok(Damaged { row: columns.number("id")?, id: columns.identity().ok(), what })
 }
 
-/// Writes everything that was decided.
-pub(crate) async fn write(connection: &mut PgConnection, desk: &Desk) -> Result<(), Fault> {
-    write::records(connection, &desk.sheets).await?;
-    write::steps(connection, &desk.sheets).await?;
-    write::attempts(connection, &desk.attempts).await?;
-    crate::audit::write(connection, &desk.audit).await
+/// Writes everything that was decided about rows that are locked.
+pub(crate) async fn write(
+    connection: &mut PgConnection,
+    loaded: &Loaded,
+) -> Result<HashMap<i64, Seen>, Fault> {
+    let desk = &loaded.desk;
+    let written = write::records(connection, loaded).await?;
+    if written.len() != desk.sheets.iter().filter(|sheet| sheet.changed).count() {
+        // Only a trigger or a fault can do it.
+        return Err(Fault::Damaged("a record changed under its lock"));
+    }
+    notes::steps(connection, &desk.sheets).await?;
+    notes::attempts(connection, desk).await?;
+    crate::audit::write(connection, &desk.audit).await?;
+    Ok(written)
 }

@@ -18,7 +18,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::bell::Bell;
+use crate::claim::Claiming;
 use crate::error::Fault;
+use crate::held::Held;
 use crate::lane::Lane;
 use crate::options::{Opened, PostgresOptions, Sources};
 use crate::readers::{Lent, Readers};
@@ -85,11 +87,16 @@ impl PostgresLedger {
         let bell = Bell::new(sources.random.bits());
         let readers = Arc::new(Readers::new(connector.clone()));
         let submits = Submits { sources: sources.clone(), bell: Arc::clone(&bell) };
-        let ends = AwaitedEnds::default();
-        let applies = Applies { sources: sources.clone(), bell: Arc::clone(&bell), ends: ends.clone() };
+        let (held, ends) = (Arc::new(Held::new()), AwaitedEnds::default());
+        let applies = Applies {
+            sources: sources.clone(),
+            held: Arc::clone(&held),
+            bell: Arc::clone(&bell),
+            ends: ends.clone(),
+        };
         let submits = Lane::start(submits, &connector);
         let applies = Arc::new(Lane::start(applies, &connector));
-        let claims = Claims { sources: sources.clone(), applies: Arc::clone(&applies) };
+        let claims = Claims { claiming: Claiming::new(sources.clone(), held), applies: Arc::clone(&applies) };
         let claims = Lane::start(claims, &connector);
         let mut background = JoinSet::new();
         background.spawn(Arc::clone(&bell).send_gathered(Arc::clone(&readers)));

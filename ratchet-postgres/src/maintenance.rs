@@ -16,11 +16,11 @@ pub(crate) async fn expire(
 ) -> Result<usize, Fault> {
     let doing = "end leases";
     let mut transaction = connection.begin().await.while_trying(doing)?;
-    let Loaded { mut desk, now } = load_over(&mut transaction, limit, sources).await?;
-    let decided = (0..desk.sheets.len().min(limit))
-        .filter(|place| desk.decide(*place, &Command::Expire, sources.moment(now)).is_ok())
+    let mut loaded = load_over(&mut transaction, limit, sources).await?;
+    let decided = (0..loaded.desk.sheets.len().min(limit))
+        .filter(|place| loaded.desk.decide(*place, &Command::Expire, sources.moment(loaded.now)).is_ok())
         .count();
-    desk::write(&mut transaction, &desk).await?;
+    desk::write(&mut transaction, &loaded).await?;
     transaction.commit().await.while_trying(doing)?;
     Ok(decided)
 }
@@ -38,7 +38,7 @@ async fn load_over(connection: &mut PgConnection, limit: usize, sources: &Source
              WHERE state = 'running' AND lease_until > (SELECT now FROM moment) + $2 \
              ORDER BY lease_until LIMIT $3) \
             LIMIT $3) \
-         SELECT (SELECT now FROM moment) AS now, ",
+         SELECT (SELECT now FROM moment) AS now, p.xmin::text::bigint AS seen, ",
         record_columns!(),
         " FROM over JOIN ratchet.progress AS p USING (record_id) JOIN ratchet.records AS r ON r.id = p.record_id \
           WHERE p.state = 'running' FOR UPDATE OF p SKIP LOCKED"

@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
-use crate::row::{now, read, read_stored, record_columns, steps_column};
+use crate::row::{Snapshots, now, read, read_stored, record_columns, steps_column};
 
 /// Goes from operation to operation by one seek each, so that a key is found without reading all of them.
 pub(crate) async fn under_key(
@@ -31,7 +31,8 @@ pub(crate) async fn under_key(
           ORDER BY r.operation, r.generation"
     );
     let rows = sqlx::query(UNDER_KEY).bind(namespace.as_str()).bind(key.as_str()).fetch_all(connection).await;
-    rows.while_trying("look a key up")?.iter().map(read_stored).collect()
+    let (rows, mut snapshots) = (rows.while_trying("look a key up")?, Snapshots::default());
+    rows.iter().map(|row| read_stored(row, &mut snapshots)).collect()
 }
 
 pub(crate) async fn census(
@@ -89,6 +90,7 @@ pub(crate) async fn to_reconcile(
         .await
         .while_trying("look for records to ask about")?;
     // One that cannot be read keeps nobody from the others.
-    let records = rows.iter().filter_map(|row| read(row, Columns(row).steps().ok()?).ok());
+    let mut snapshots = Snapshots::default();
+    let records = rows.iter().filter_map(|row| read(row, Columns(row).steps().ok()?, &mut snapshots).ok());
     Ok(records.map(|(_, record)| record).collect())
 }

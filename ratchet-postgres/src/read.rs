@@ -14,7 +14,7 @@ use crate::claim::{offer_columns, tables_of_shelves};
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
 use crate::room;
-use crate::row::{now, read, read_stored, record_columns, steps_column};
+use crate::row::{Snapshots, now, read, read_stored, record_columns, steps_column};
 
 pub(crate) async fn find(connection: &mut PgConnection, id: &RecordId) -> Result<Option<Stored>, Fault> {
     const STORED: &str = concat!(
@@ -26,13 +26,19 @@ pub(crate) async fn find(connection: &mut PgConnection, id: &RecordId) -> Result
           WHERE r.namespace = $1 AND r.operation = $2 AND r.key = $3 AND r.generation = $4"
     );
     let rows = rows_of(connection, STORED, id).await?;
-    rows.first().map(read_stored).transpose()
+    rows.first().map(|row| read_stored(row, &mut Snapshots::default())).transpose()
 }
 
 pub(crate) async fn attempts(connection: &mut PgConnection, id: &RecordId) -> Result<Vec<Attempt>, Fault> {
     const ATTEMPTS: &str = "SELECT a.token, a.worker, a.version, a.leased_at, a.started_at, a.ended_at, a.outcome, \
             a.cause, a.late \
-        FROM ratchet.records AS r JOIN ratchet.attempts AS a ON a.record_id = r.id \
+        FROM ratchet.records AS r CROSS JOIN LATERAL ( \
+            SELECT token, worker, version, leased_at, started_at, ended_at, outcome, cause, late \
+            FROM ratchet.attempts WHERE record_id = r.id \
+            UNION ALL \
+            SELECT attempt_token, attempt_worker, version, attempt_leased_at, attempt_started_at, attempt_ended_at, \
+                attempt_outcome, attempt_cause, attempt_late \
+            FROM ratchet.progress WHERE record_id = r.id AND attempt_token IS NOT NULL) AS a \
         WHERE r.namespace = $1 AND r.operation = $2 AND r.key = $3 AND r.generation = $4 ORDER BY a.token";
     rows_of(connection, ATTEMPTS, id).await?.iter().map(read_attempt).collect()
 }
@@ -83,6 +89,13 @@ fn read_attempt(row: &PgRow) -> Result<Attempt, Fault> {
 /// A page of records. A state is part of the text, so that the planner sees which index holds few others.
 macro_rules! listing {
     ($condition:literal) => {
+        listing!($condition, "p.record_id")
+    };
+    // An expression as the order, so that the planner cannot walk the primary key past all that has settled.
+    (few: $condition:literal) => {
+        listing!($condition, "p.record_id + 0")
+    };
+    ($condition:literal, $order:literal) => {
         concat!(
             "SELECT ",
             record_columns!(),
@@ -91,7 +104,9 @@ macro_rules! listing {
             " FROM ratchet.progress AS p JOIN ratchet.records AS r ON r.id = p.record_id \
               WHERE p.namespace = $1 AND ($2::text IS NULL OR p.operation = $2) AND p.record_id > $3",
             $condition,
-            " ORDER BY p.record_id LIMIT $4"
+            " ORDER BY ",
+            $order,
+            " LIMIT $4"
         )
     };
 }
@@ -99,14 +114,14 @@ macro_rules! listing {
 fn listing_of(state: Option<State>) -> &'static str {
     match state {
         None => listing!(""),
-        Some(State::Pending) => listing!(" AND p.state = 'pending'"),
-        Some(State::Running) => listing!(" AND p.state = 'running'"),
+        Some(State::Pending) => listing!(few: " AND p.state = 'pending'"),
+        Some(State::Running) => listing!(few: " AND p.state = 'running'"),
         Some(State::Succeeded) => listing!(" AND p.state = 'succeeded'"),
-        Some(State::Failed) => listing!(" AND p.state = 'failed'"),
-        Some(State::Exhausted) => listing!(" AND p.state = 'exhausted'"),
-        Some(State::Uncertain) => listing!(" AND p.state = 'uncertain'"),
+        Some(State::Failed) => listing!(few: " AND p.state = 'failed'"),
+        Some(State::Exhausted) => listing!(few: " AND p.state = 'exhausted'"),
+        Some(State::Uncertain) => listing!(few: " AND p.state = 'uncertain'"),
         Some(State::Cancelled) => listing!(" AND p.state = 'cancelled'"),
-        Some(State::Abandoned) => listing!(" AND p.state = 'abandoned'"),
+        Some(State::Abandoned) => listing!(few: " AND p.state = 'abandoned'"),
     }
 }
 
@@ -120,9 +135,9 @@ pub(crate) async fn list(connection: &mut PgConnection, filter: &Filter) -> Resu
         .fetch_all(connection)
         .await
         .while_trying("list records")?;
-    let mut page = Page::default();
+    let (mut page, mut snapshots) = (Page::default(), Snapshots::default());
     for row in &rows {
-        let (place, record) = read(row, Columns(row).steps()?)?;
+        let (place, record) = read(row, Columns(row).steps()?, &mut snapshots)?;
         page.records.push(record);
         page.next = Some(Cursor(place));
     }

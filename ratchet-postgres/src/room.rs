@@ -38,7 +38,7 @@ pub(crate) async fn hold(connection: &mut PgConnection, claims: &[&Claim]) -> Re
 /// One range of the index of running records for each operation.
 const RUNNING: &str = "SELECT w.operation, ( \
         SELECT count(*) FROM ratchet.progress AS p \
-        WHERE p.lease_worker IS NOT NULL AND p.namespace = $1 AND p.operation = w.operation) AS attempts \
+        WHERE p.lease_until IS NOT NULL AND p.namespace = $1 AND p.operation = w.operation) AS attempts \
     FROM unnest($2::text[]) AS w(operation)";
 
 /// What the limits of these offers leave. A lease counts until it has ended, also if it is over.

@@ -1,11 +1,13 @@
 //! Between a record and its rows in `records`, `progress` and `steps`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use ratchet_core::decide::Stored;
 use ratchet_core::{
-    Effect, Payload, Priority, Record, Step, StepName, StepState, Timestamp, Tombstone, serde_json,
+    Contract, Effect, Payload, Policy, Priority, Record, Step, StepName, StepState, Timestamp, Tombstone,
+    serde_json,
 };
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgRow;
 
@@ -29,7 +31,7 @@ macro_rules! record_columns {
     () => {
         "r.id, r.namespace, r.operation, r.key, r.generation, r.version, r.fingerprint, r.created_at, r.policy, \
          r.contract, r.input, r.ended_at, r.ended_as, p.record_id, p.queue, p.priority, p.state, p.ready_at, p.token, \
-         p.lease_worker, p.lease_until, p.lease_started_at, p.attempts, p.spent, p.may_be_applied, \
+         p.attempt_worker, p.lease_until, p.attempt_started_at, p.attempts, p.spent, p.may_be_applied, \
          p.first_started_at, p.pin, p.cancel_requested, p.risk_accepted, p.cause, p.uncertainty, p.reconcile_at, \
          p.settled_at, p.result, p.has_steps"
     };
@@ -89,6 +91,34 @@ pub(crate) fn as_json<T: Serialize>(value: &T) -> Result<String, Fault> {
     serde_json::to_string(value).map_err(|_| Fault::Damaged("a record cannot be written as JSON"))
 }
 
+/// A column of JSON texts, which are written once for neighbours that are equal.
+pub(crate) struct Texts<'a, T> {
+    distinct: Vec<String>,
+    last: Option<&'a T>,
+    each: Vec<usize>,
+}
+
+impl<T> Default for Texts<'_, T> {
+    fn default() -> Self {
+        Self { distinct: Vec::new(), last: None, each: Vec::new() }
+    }
+}
+
+impl<'a, T: PartialEq + Serialize> Texts<'a, T> {
+    pub(crate) fn add(&mut self, value: &'a T) -> Result<(), Fault> {
+        if self.last != Some(value) {
+            self.distinct.push(as_json(value)?);
+            self.last = Some(value);
+        }
+        self.each.push(self.distinct.len() - 1);
+        Ok(())
+    }
+
+    pub(crate) fn column(&self) -> Vec<&str> {
+        self.each.iter().map(|place| self.distinct[*place].as_str()).collect()
+    }
+}
+
 /// The name that an enumeration is written by.
 pub(crate) fn name_of<T: Serialize>(value: &T) -> Result<String, Fault> {
     match serde_json::to_value(value) {
@@ -103,11 +133,31 @@ pub(crate) fn purge_at(record: &Record) -> Option<Timestamp> {
     record.is_purgeable(at).then_some(at)
 }
 
+/// Policies and contracts of rows that are read together: nearly all of them have the same few.
+#[derive(Default)]
+pub(crate) struct Snapshots<'a> {
+    policies: HashMap<&'a str, Policy>,
+    contracts: HashMap<&'a str, Contract>,
+}
+
+fn known<'a, T: Clone + DeserializeOwned>(seen: &mut HashMap<&'a str, T>, text: &'a str) -> Result<T, Fault> {
+    if let Some(value) = seen.get(text) {
+        return Ok(value.clone());
+    }
+    let value: T = by_json(text)?;
+    seen.insert(text, value.clone());
+    Ok(value)
+}
+
 /// Reads [`record_columns`]: the row's number and the record, with the steps that were read for it.
-pub(crate) fn read(row: &PgRow, steps: BTreeMap<StepName, Step>) -> Result<(i64, Record), Fault> {
+pub(crate) fn read<'a>(
+    row: &'a PgRow,
+    steps: BTreeMap<StepName, Step>,
+    snapshots: &mut Snapshots<'a>,
+) -> Result<(i64, Record), Fault> {
     let row = Columns(row);
     let effect = Effect {
-        contract: row.json("contract")?,
+        contract: known(&mut snapshots.contracts, row.text("contract")?)?,
         may_be_applied: row.flag("may_be_applied")?,
         first_started_at: row.time_if_any("first_started_at")?,
         pin: row.json_if_any("pin")?,
@@ -117,7 +167,7 @@ pub(crate) fn read(row: &PgRow, steps: BTreeMap<StepName, Step>) -> Result<(i64,
         version: row.name("version")?,
         fingerprint: row.fingerprint("fingerprint")?,
         input: Payload::from_stored(row.text("input")?),
-        policy: row.json("policy")?,
+        policy: known(&mut snapshots.policies, row.text("policy")?)?,
         queue: row.name("queue")?,
         priority: Priority(row.priority("priority")?),
         created_at: row.time("created_at")?,
@@ -141,10 +191,10 @@ pub(crate) fn read(row: &PgRow, steps: BTreeMap<StepName, Step>) -> Result<(i64,
 }
 
 /// Reads a row of `records` with or without its progress, and with [`steps_column`].
-pub(crate) fn read_stored(row: &PgRow) -> Result<Stored, Fault> {
+pub(crate) fn read_stored<'a>(row: &'a PgRow, snapshots: &mut Snapshots<'a>) -> Result<Stored, Fault> {
     let columns = Columns(row);
     if columns.number_if_any("record_id")?.is_some() {
-        return Ok(Stored::Record(Box::new(read(row, columns.steps()?)?.1)));
+        return Ok(Stored::Record(Box::new(read(row, columns.steps()?, snapshots)?.1)));
     }
     Ok(Stored::Tombstone(Tombstone {
         id: columns.identity()?,

@@ -68,6 +68,7 @@ async fn set_up(connection: &mut PgConnection, connector: &Connector) -> Result<
         set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false), \
         set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false), \
         set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false), \
+        set_config('enable_memoize', 'off', false), \
         CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END";
     let milliseconds = |span: Duration| span.as_millis().max(1).to_string();
     sqlx::query(SETTINGS)

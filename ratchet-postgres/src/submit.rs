@@ -15,7 +15,7 @@ use crate::audit;
 use crate::bell::CHANNEL;
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
-use crate::row::{as_json, now, read_stored, record_columns, steps_column};
+use crate::row::{Snapshots, Texts, now, read_stored, record_columns, steps_column};
 use crate::write::column;
 
 /// How many rows one statement takes: bounds its memory, not the size of a batch.
@@ -127,7 +127,9 @@ impl<'a> Name<'a> {
 
 /// What an insert made.
 struct Made {
-    rows: Vec<PgRow>,
+    /// The number of the first row, and when it was made.
+    first: Option<(i64, Timestamp)>,
+    /// The identities, unless it made all.
     names: HashSet<RecordId>,
     all: bool,
 }
@@ -161,18 +163,22 @@ async fn insert(connection: &mut PgConnection, records: &[&Record], terms: Terms
             ON CONFLICT (namespace, operation, key, generation) DO NOTHING \
             RETURNING id, namespace, operation, key, generation, version, priority, created_at, not_before, queue), \
         begun AS (INSERT INTO ratchet.progress (record_id, ready_at, priority, namespace, operation, version, queue) \
-            SELECT id, not_before, priority, namespace, operation, version, queue FROM made) \
-        SELECT id, namespace, operation, key, generation, created_at FROM made \
-        UNION ALL SELECT NULL, pg_notify($14, $13)::text, NULL, NULL, NULL, NULL \
-            FROM (SELECT 1 FROM made LIMIT 1) AS one WHERE $13::text IS NOT NULL"
+            SELECT id, not_before, priority, namespace, operation, version, queue FROM made), \
+        total AS MATERIALIZED (SELECT count(*) AS records, min(id) AS id, max(created_at) AS created_at FROM made) \
+        SELECT records, id, created_at, NULL AS namespace, NULL AS operation, NULL AS key, NULL::bigint AS generation, \
+            CASE WHEN records > 0 AND $13::text IS NOT NULL THEN pg_notify($14, $13)::text END AS notified FROM total \
+        UNION ALL SELECT NULL, NULL, NULL, namespace, operation, key, generation, NULL FROM made \
+            WHERE (SELECT records FROM total) < cardinality($2::text[])"
     );
     if records.is_empty() {
-        return Ok(Made { rows: Vec::new(), names: HashSet::new(), all: true });
+        return Ok(Made { first: None, names: HashSet::new(), all: true });
     }
-    let policies = records.iter().map(|record| as_json(&record.policy)).collect::<Result<Vec<_>, _>>()?;
-    let contracts =
-        records.iter().map(|record| as_json(&record.effect.contract)).collect::<Result<Vec<_>, _>>()?;
-    let mut rows = sqlx::query(INSERT)
+    let (mut policies, mut contracts) = (Texts::default(), Texts::default());
+    for record in records {
+        policies.add(&record.policy)?;
+        contracts.add(&record.effect.contract)?;
+    }
+    let rows = sqlx::query(INSERT)
         .bind(terms.now)
         .bind(column(records, |record| record.id.namespace.as_str()))
         .bind(column(records, |record| record.id.operation.as_str()))
@@ -182,8 +188,8 @@ async fn insert(connection: &mut PgConnection, records: &[&Record], terms: Terms
         .bind(column(records, |record| record.fingerprint.as_bytes().as_slice()))
         .bind(column(records, |record| record.priority.0))
         .bind(column(records, |record| record.ready_at.as_millis()))
-        .bind(policies)
-        .bind(contracts)
+        .bind(policies.column())
+        .bind(contracts.column())
         .bind(column(records, |record| record.input.as_str()))
         .bind(terms.tone)
         .bind(CHANNEL)
@@ -191,13 +197,16 @@ async fn insert(connection: &mut PgConnection, records: &[&Record], terms: Terms
         .fetch_all(connection)
         .await
         .while_trying("insert records")?;
-    if terms.tone.is_some() && !rows.is_empty() {
-        rows.pop();
-    }
-    let all = rows.len() == records.len();
-    let names =
-        if all { Ok(HashSet::new()) } else { rows.iter().map(|row| Columns(row).identity()).collect() };
-    Ok(Made { rows, names: names?, all })
+    let Some((total, identities)) = rows.split_first() else {
+        return Err(Fault::Damaged("an insert has no answer"));
+    };
+    let all = Columns(total).small::<usize>("records")? == records.len();
+    let names = identities.iter().map(|row| Columns(row).identity()).collect::<Result<_, _>>()?;
+    let first = match Columns(total).number_if_any("id")? {
+        Some(row) => Some((row, Columns(total).time("created_at")?)),
+        None => None,
+    };
+    Ok(Made { first, names, all })
 }
 
 /// Decides about those without an answer, in their order, each of which sees what those before it did.
@@ -244,8 +253,8 @@ async fn answer(
             SubmitDecision::Answer(answer) => return Ok(Ok(answer)),
             SubmitDecision::Insert { record, audit } => {
                 let made = insert(connection, &[&record], terms).await?;
-                if let Some(row) = made.rows.first() {
-                    note(connection, row, audit).await?;
+                if let Some(made) = made.first {
+                    note(connection, made, audit).await?;
                     let id = record.id.clone();
                     newest.insert(key, Ok(Stored::Record(record)));
                     return Ok(Ok(Submitted::New { id }));
@@ -259,12 +268,15 @@ async fn answer(
     Err(Fault::Busy)
 }
 
-async fn note(connection: &mut PgConnection, row: &PgRow, entry: Option<AuditEntry>) -> Result<(), Fault> {
-    let Some(entry) = entry else {
-        return Ok(());
-    };
-    let row = Columns(row);
-    audit::write(connection, &[(row.number("id")?, audit::now(entry, row.time("created_at")?))]).await
+async fn note(
+    connection: &mut PgConnection,
+    (row, made_at): (i64, Timestamp),
+    entry: Option<AuditEntry>,
+) -> Result<(), Fault> {
+    match entry {
+        Some(entry) => audit::write(connection, &[(row, audit::now(entry, made_at))]).await,
+        None => Ok(()),
+    }
 }
 
 /// Keeps the records under these keys from being opened again while it is decided whether another generation may follow.
@@ -295,10 +307,11 @@ async fn newest_under_keys(
             ORDER BY n.generation DESC LIMIT 1) AS r \
           LEFT JOIN ratchet.progress AS p ON p.record_id = r.id"
     );
-    let mut newest = Newest::new();
-    for row in fetch(connection, NEWEST, submissions).await? {
-        let key = under_key(&Columns(&row).identity()?);
-        match read_stored(&row) {
+    let (mut newest, mut snapshots) = (Newest::new(), Snapshots::default());
+    let rows = fetch(connection, NEWEST, submissions).await?;
+    for row in &rows {
+        let key = under_key(&Columns(row).identity()?);
+        match read_stored(row, &mut snapshots) {
             Err(fault) if !matches!(fault, Fault::Damaged(_)) => return Err(fault),
             stored => drop(newest.insert(key, stored)),
         }

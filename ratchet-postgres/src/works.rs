@@ -5,14 +5,16 @@ use std::sync::Arc;
 use ratchet_core::decide::{Answer, Command, Refusal};
 use ratchet_core::ledger::{AwaitedEnds, Claim, Order};
 use ratchet_core::{Record, State, Submission, Submitted};
-use sqlx::{Connection as _, PgConnection};
+use sqlx::PgConnection;
 
 use crate::bell::Bell;
-use crate::error::{Fault, While as _};
+use crate::claim::Claiming;
+use crate::error::Fault;
+use crate::held::Held;
 use crate::lane::{Lane, Work};
 use crate::options::Sources;
 use crate::submit::{Terms, Told};
-use crate::{apply, claim, room, submit};
+use crate::{apply, submit};
 
 #[derive(Debug)]
 pub(crate) struct Submits {
@@ -50,6 +52,7 @@ impl Work for Submits {
 #[derive(Debug)]
 pub(crate) struct Applies {
     pub(crate) sources: Sources,
+    pub(crate) held: Arc<Held>,
     pub(crate) bell: Arc<Bell>,
     pub(crate) ends: AwaitedEnds,
 }
@@ -66,7 +69,7 @@ impl Work for Applies {
         questions: &[&Order],
         _: bool,
     ) -> Result<Vec<Self::Answer>, Fault> {
-        apply::apply(connection, questions, &self.sources).await
+        apply::apply(connection, questions, &self.sources, &self.held).await
     }
 
     fn committed(&self, answers: &[Self::Answer]) {
@@ -86,7 +89,7 @@ impl Work for Applies {
 
 #[derive(Debug)]
 pub(crate) struct Claims {
-    pub(crate) sources: Sources,
+    pub(crate) claiming: Claiming,
     pub(crate) applies: Arc<Lane<Applies>>,
 }
 
@@ -105,14 +108,7 @@ impl Work for Claims {
         questions: &[&Claim],
         _: bool,
     ) -> Result<Vec<Vec<Record>>, Fault> {
-        let mut transaction = connection.begin().await.while_trying(Self::DOING)?;
-        room::hold(&mut transaction, questions).await?;
-        let mut leased = Vec::with_capacity(questions.len());
-        for question in questions {
-            leased.push(claim::claim(&mut transaction, question, &self.sources).await?);
-        }
-        transaction.commit().await.while_trying(Self::DOING)?;
-        Ok(leased)
+        self.claiming.claim(connection, questions).await
     }
 
     /// Leases whose claimer went away meanwhile are given back at once, rather than after their time.

@@ -1,24 +1,36 @@
-//! Writes what was decided: one statement for each table, whatever the number of rows. A column of rows travels as one
-//! array. Rows to change are found one by one and taken by their place: a join would be planned from the sizes of tables at
-//! some time, and read all of a table that was small then. Nobody moves them, since their record is locked.
+//! Writes progress: one statement for all of a desk, which insists on every row being as it was when it was decided about.
+//!
+//! A column of rows travels as one array. Rows to change are found one by one and taken by their place: a join would be
+//! planned from the sizes of tables at some time, and read all of a table that was small then.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
-use ratchet_core::ledger::desk::{AttemptNotes, Sheet};
-use ratchet_core::{Attempt, AttemptEnd, Cause, Lease, Payload, Record, Timestamp, Token};
+use ratchet_core::ledger::desk::Sheet;
+use ratchet_core::{Attempt, AttemptEnd, Effect, Lease, Payload, Record, Timestamp, Token};
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres};
 
+use crate::columns::Columns;
+use crate::desk::Loaded;
 use crate::error::{Fault, While as _};
-use crate::row::{StepRow, as_json, name_of, purge_at};
+use crate::notes::Latest;
+use crate::row::{as_json, name_of, purge_at};
 
 /// One column of several rows.
 pub(crate) fn column<'a, R, T>(rows: &'a [R], of: impl Fn(&'a R) -> T) -> Vec<T> {
     rows.iter().map(of).collect()
 }
 
-fn millis(at: Timestamp) -> i64 {
+/// One column of several rows whose values may be impossible to write.
+pub(crate) fn try_column<'a, R, T>(
+    rows: &'a [R],
+    of: impl Fn(&'a R) -> Result<T, Fault>,
+) -> Result<Vec<T>, Fault> {
+    rows.iter().map(of).collect()
+}
+
+pub(crate) fn millis(at: Timestamp) -> i64 {
     at.as_millis()
 }
 
@@ -26,174 +38,180 @@ pub(crate) fn number(token: Token) -> i64 {
     i64::try_from(token.get()).unwrap_or(i64::MAX)
 }
 
-/// How many rows it wrote.
-async fn run(connection: &mut PgConnection, query: Query<'_, Postgres, PgArguments>) -> Result<u64, Fault> {
-    Ok(query.execute(connection).await.while_trying("write what was decided")?.rows_affected())
+/// What a row was like when it was read: the transaction that wrote it last. Any write gives it another one.
+pub(crate) type Seen = i64;
+
+/// What is known of a row beside its record.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    pub(crate) seen: Seen,
+    plain: bool,
 }
 
-pub(crate) async fn records(connection: &mut PgConnection, sheets: &[Sheet]) -> Result<(), Fault> {
-    const UPDATE: &str = "UPDATE ratchet.progress AS p SET state = c.state, ready_at = c.ready_at, token = c.token, \
-            attempts = c.attempts, spent = c.spent, may_be_applied = c.may_be_applied, \
-            cancel_requested = c.cancel_requested, risk_accepted = c.risk_accepted, has_steps = c.has_steps, \
-            lease_worker = c.lease_worker, lease_until = c.lease_until, lease_started_at = c.lease_started_at, \
-            first_started_at = c.first_started_at, pin = c.pin, result = c.result, cause = c.cause, \
-            uncertainty = c.uncertainty, reconcile_at = c.reconcile_at, settled_at = c.settled_at, \
-            purge_at = c.purge_at \
-        FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], \
-            $8::bigint[], $9::boolean[], $10::boolean[], $11::boolean[], $12::boolean[], $13::text[], $14::bigint[], \
-            $15::bigint[], $16::bigint[], $17::text[], $18::text[], $19::text[], $20::text[], $21::bigint[], \
-            $22::bigint[], $23::bigint[]) \
-        AS c(record_id, was_state, was_token, state, ready_at, token, attempts, spent, may_be_applied, \
-            cancel_requested, risk_accepted, has_steps, lease_worker, lease_until, lease_started_at, \
-            first_started_at, pin, result, cause, uncertainty, reconcile_at, settled_at, purge_at) \
-        CROSS JOIN LATERAL (SELECT t.ctid FROM ratchet.progress AS t WHERE t.record_id = c.record_id LIMIT 1) AS f \
-        WHERE p.ctid = f.ctid AND p.state = c.was_state AND p.token = c.was_token";
-    let sheets: Vec<&Sheet> = sheets.iter().filter(|sheet| sheet.changed).collect();
-    if sheets.is_empty() {
-        return Ok(());
+impl Mark {
+    pub(crate) fn new(seen: Seen, record: &Record) -> Self {
+        Self { seen, plain: is_plain(record) }
     }
-    let records: Vec<&Record> = sheets.iter().map(|sheet| &sheet.record).collect();
-    let leases: Vec<Option<&Lease>> = column(&records, |record| record.lease.as_ref());
-    let pins = records.iter().map(|record| record.effect.pin.as_ref().map(as_json).transpose());
-    let causes = records.iter().map(|record| record.cause.as_ref().map(as_json).transpose());
-    let uncertainties = records.iter().map(|record| record.uncertainty.as_ref().map(name_of).transpose());
-    let uncertainties = uncertainties.collect::<Result<Vec<_>, _>>()?;
-    let (pins, causes) = (pins.collect::<Result<Vec<_>, _>>()?, causes.collect::<Result<Vec<_>, _>>()?);
-    let query = sqlx::query(UPDATE)
-        .bind(column(&sheets, |sheet| sheet.row))
-        .bind(column(&sheets, |sheet| sheet.was.0.as_str()))
-        .bind(column(&sheets, |sheet| number(sheet.was.1)))
-        .bind(column(&records, |record| record.state.as_str()))
-        .bind(column(&records, |record| millis(record.ready_at)))
-        .bind(column(&records, |record| number(record.token)))
-        .bind(column(&records, |record| i64::from(record.attempts)))
-        .bind(column(&records, |record| i64::from(record.spent)))
-        .bind(column(&records, |record| record.effect.may_be_applied))
-        .bind(column(&records, |record| record.cancel_requested))
-        .bind(column(&records, |record| record.risk_accepted))
-        .bind(column(&records, |record| !record.steps.is_empty()))
-        .bind(column(&leases, |lease| lease.map(|lease| lease.worker.as_str())))
-        .bind(column(&leases, |lease| lease.map(|lease| millis(lease.until))))
-        .bind(column(&leases, |lease| lease.and_then(|lease| lease.started_at).map(millis)))
-        .bind(column(&records, |record| record.effect.first_started_at.map(millis)))
-        .bind(pins)
-        .bind(column(&records, |record| record.result.as_ref().map(Payload::as_str)))
-        .bind(causes)
-        .bind(uncertainties)
-        .bind(column(&records, |record| record.reconcile_at.map(millis)))
-        .bind(column(&records, |record| record.settled_at.map(millis)))
-        .bind(column(&records, |record| purge_at(record).map(millis)));
-    if run(connection, query).await? != sheets.len() as u64 {
-        // Loaded under locks in the same transaction, so only a trigger or a fault can do it.
-        return Err(Fault::Damaged("a record changed under its lock"));
-    }
-    Ok(())
 }
 
-pub(crate) async fn steps(connection: &mut PgConnection, sheets: &[Sheet]) -> Result<(), Fault> {
-    const REPLACE: &str = "INSERT INTO ratchet.steps \
-            (record_id, name, state, may_be_applied, first_started_at, pin, contract, result) \
-        SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::boolean[], $5::bigint[], $6::text[], \
-            $7::text[], $8::text[]) \
-        ON CONFLICT (record_id, name) DO UPDATE SET state = excluded.state, \
-            may_be_applied = excluded.may_be_applied, first_started_at = excluded.first_started_at, \
-            pin = excluded.pin, contract = excluded.contract, result = excluded.result";
-    let mut rows = Vec::new();
-    for sheet in sheets {
-        for (name, step) in
-            sheet.changed_steps.iter().filter_map(|name| sheet.record.steps.get_key_value(name))
-        {
-            rows.push((sheet.row, name_of(&step.state)?, StepRow::new(name, step)?));
-        }
-    }
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let query = sqlx::query(REPLACE)
-        .bind(column(&rows, |(row, ..)| *row))
-        .bind(column(&rows, |(.., step)| step.name.as_str()))
-        .bind(column(&rows, |(_, state, _)| state.as_str()))
-        .bind(column(&rows, |(.., step)| step.may_be_applied))
-        .bind(column(&rows, |(.., step)| step.first_started_at.map(millis)))
-        .bind(column(&rows, |(.., step)| step.pin.as_deref()))
-        .bind(column(&rows, |(.., step)| step.contract.as_str()))
-        .bind(column(&rows, |(.., step)| step.result.as_deref()));
-    run(connection, query).await?;
-    Ok(())
+/// Whether nothing has been written into the columns that most records never need.
+fn is_plain(record: &Record) -> bool {
+    let Effect { may_be_applied, pin, .. } = &record.effect;
+    let marked = *may_be_applied || record.cancel_requested || record.risk_accepted;
+    let told = record.cause.is_some() || record.uncertainty.is_some() || record.reconcile_at.is_some();
+    !marked && !told && pin.is_none() && record.steps.is_empty()
 }
 
-pub(crate) async fn attempts(connection: &mut PgConnection, notes: &AttemptNotes) -> Result<(), Fault> {
-    open(connection, &notes.opened).await?;
-    start(connection, &notes.started).await?;
-    end(connection, &notes.ended).await?;
-    // One that was opened and ended on one desk ends in its new row.
-    let ended = notes.opened.iter().filter_map(|(at, attempt)| Some((*at, attempt.end.clone()?)));
-    end(connection, &ended.collect()).await
+/// A record to write, and what became of its latest attempt.
+struct Change<'a> {
+    row: i64,
+    mark: Mark,
+    record: &'a Record,
+    latest: Latest<'a>,
 }
 
-type Notes<T> = BTreeMap<(i64, Token), T>;
-
-fn places<T>(notes: &Notes<T>) -> (Vec<i64>, Vec<i64>) {
-    notes.keys().map(|(row, token)| (*row, number(*token))).unzip()
-}
-
-async fn open(connection: &mut PgConnection, opened: &Notes<Attempt>) -> Result<(), Fault> {
-    const OPEN: &str = "INSERT INTO ratchet.attempts (record_id, token, worker, version, leased_at, started_at) \
-        SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])";
-    if opened.is_empty() {
-        return Ok(());
+impl<'a> Change<'a> {
+    fn of(sheet: &'a Sheet, loaded: &'a Loaded) -> Option<Self> {
+        let mark = *loaded.marks.get(&sheet.row)?;
+        let latest = Latest::of(sheet, &loaded.desk.attempts);
+        sheet.changed.then_some(Self { row: sheet.row, mark, record: &sheet.record, latest })
     }
-    let (rows, tokens) = places(opened);
-    let attempts: Vec<&Attempt> = opened.values().collect();
-    let query = sqlx::query(OPEN)
-        .bind(rows)
-        .bind(tokens)
-        .bind(column(&attempts, |attempt| attempt.worker.as_str()))
-        .bind(column(&attempts, |attempt| attempt.version.as_str()))
-        .bind(column(&attempts, |attempt| millis(attempt.leased_at)))
-        .bind(column(&attempts, |attempt| attempt.started_at.map(millis)));
-    run(connection, query).await?;
-    Ok(())
+
+    fn lease(&self) -> Option<&'a Lease> {
+        self.record.lease.as_ref()
+    }
+
+    fn opened(&self) -> Option<&'a Attempt> {
+        self.latest.opened
+    }
+
+    fn end(&self) -> Option<&'a AttemptEnd> {
+        self.latest.ended
+    }
+
+    fn stays_plain(&self) -> bool {
+        self.mark.plain && is_plain(self.record) && self.end().is_none_or(|end| end.cause.is_none())
+    }
 }
 
-async fn start(connection: &mut PgConnection, started: &Notes<Timestamp>) -> Result<(), Fault> {
-    const START: &str = "UPDATE ratchet.attempts AS a SET started_at = n.started_at \
-        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS n(record_id, token, started_at) \
-        CROSS JOIN LATERAL (SELECT t.ctid FROM ratchet.attempts AS t \
-            WHERE t.record_id = n.record_id AND t.token = n.token LIMIT 1) AS f \
-        WHERE a.ctid = f.ctid";
-    if started.is_empty() {
-        return Ok(());
-    }
-    let (rows, tokens) = places(started);
-    let at: Vec<i64> = started.values().map(|at| millis(*at)).collect();
-    run(connection, sqlx::query(START).bind(rows).bind(tokens).bind(at)).await?;
-    Ok(())
+/// An update of what changes with every attempt, and of more columns, their parameters and names.
+macro_rules! update {
+    ($set:literal, $parameters:literal, $names:literal) => {
+        concat!(
+            "WITH changed AS (UPDATE ratchet.progress AS p SET state = c.state, ready_at = c.ready_at, \
+                token = c.token, attempts = c.attempts, spent = c.spent, lease_until = c.lease_until, \
+                first_started_at = c.first_started_at, result = c.result, settled_at = c.settled_at, \
+                purge_at = c.purge_at, \
+                attempt_token = CASE WHEN c.leased_at IS NULL THEN p.attempt_token ELSE c.token END, \
+                attempt_worker = coalesce(c.worker, p.attempt_worker), \
+                attempt_leased_at = coalesce(c.leased_at, p.attempt_leased_at), \
+                attempt_started_at = CASE WHEN c.leased_at IS NULL THEN coalesce(c.started_at, p.attempt_started_at) \
+                    ELSE c.started_at END, \
+                attempt_ended_at = CASE WHEN coalesce(c.leased_at, c.ended_at) IS NULL THEN p.attempt_ended_at \
+                    ELSE c.ended_at END, \
+                attempt_outcome = CASE WHEN coalesce(c.leased_at, c.ended_at) IS NULL THEN p.attempt_outcome \
+                    ELSE c.outcome END, \
+                attempt_late = CASE WHEN coalesce(c.leased_at, c.ended_at) IS NULL THEN p.attempt_late \
+                    ELSE c.late END",
+            $set,
+            " FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], \
+                $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::bigint[], $12::bigint[], $13::text[], \
+                $14::bigint[], $15::bigint[], $16::bigint[], $17::text[], $18::boolean[]",
+            $parameters,
+            ") AS c(record_id, seen, state, ready_at, token, attempts, spent, lease_until, first_started_at, result, \
+                settled_at, purge_at, worker, leased_at, started_at, ended_at, outcome, late",
+            $names,
+            ") CROSS JOIN LATERAL (SELECT t.ctid, t.version, t.attempt_token, t.attempt_worker, t.attempt_leased_at, \
+                    t.attempt_started_at, t.attempt_ended_at, t.attempt_late, t.attempt_outcome, t.attempt_cause \
+                FROM ratchet.progress AS t WHERE t.record_id = c.record_id LIMIT 1) AS f \
+            WHERE p.ctid = f.ctid AND p.xmin::text::bigint = c.seen \
+            RETURNING p.record_id, p.xmin::text::bigint AS seen, c.leased_at, f.*), \
+            followed AS (INSERT INTO ratchet.attempts (record_id, token, worker, version, leased_at, started_at, \
+                    ended_at, late, outcome, cause) \
+                SELECT record_id, attempt_token, attempt_worker, version, attempt_leased_at, attempt_started_at, \
+                    attempt_ended_at, attempt_late, attempt_outcome, attempt_cause \
+                FROM changed WHERE leased_at IS NOT NULL AND attempt_token IS NOT NULL) \
+            SELECT record_id, seen FROM changed"
+        )
+    };
 }
 
-async fn end(connection: &mut PgConnection, ended: &Notes<AttemptEnd>) -> Result<(), Fault> {
-    // A certain end replaces an unknown one, never the other way round.
-    const END: &str = "UPDATE ratchet.attempts AS a SET ended_at = n.ended_at, outcome = n.outcome, cause = n.cause, \
-            late = n.late \
-        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::boolean[]) \
-            AS n(record_id, token, ended_at, outcome, cause, late) \
-        CROSS JOIN LATERAL (SELECT t.ctid FROM ratchet.attempts AS t \
-            WHERE t.record_id = n.record_id AND t.token = n.token LIMIT 1) AS f \
-        WHERE a.ctid = f.ctid AND (a.outcome IS NULL OR (a.outcome = 'unknown' AND n.outcome <> 'unknown'))";
-    if ended.is_empty() {
-        return Ok(());
+/// Writes the changed records whose rows are as they were, in the order of their rows, so that nobody waits in a circle.
+/// Answers which those are, and what marks each row from then on.
+///
+/// A new attempt takes the place of the one before it, which moves to `attempts`.
+pub(crate) async fn records(
+    connection: &mut PgConnection,
+    loaded: &Loaded,
+) -> Result<HashMap<i64, Seen>, Fault> {
+    const PLAIN: &str = update!(
+        ", attempt_cause = CASE WHEN coalesce(c.leased_at, c.ended_at) IS NULL THEN p.attempt_cause END",
+        "",
+        ""
+    );
+    const WHOLE: &str = update!(
+        ", may_be_applied = c.may_be_applied, cancel_requested = c.cancel_requested, risk_accepted = c.risk_accepted, \
+            has_steps = c.has_steps, pin = c.pin, cause = c.cause, uncertainty = c.uncertainty, \
+            reconcile_at = c.reconcile_at, \
+            attempt_cause = CASE WHEN coalesce(c.leased_at, c.ended_at) IS NULL THEN p.attempt_cause \
+                ELSE c.attempt_cause END",
+        ", $19::boolean[], $20::boolean[], $21::boolean[], $22::boolean[], $23::text[], $24::text[], $25::text[], \
+            $26::bigint[], $27::text[]",
+        ", may_be_applied, cancel_requested, risk_accepted, has_steps, pin, cause, uncertainty, reconcile_at, \
+            attempt_cause"
+    );
+    let mut changes: Vec<Change<'_>> =
+        loaded.desk.sheets.iter().filter_map(|sheet| Change::of(sheet, loaded)).collect();
+    if changes.is_empty() {
+        return Ok(HashMap::new());
     }
-    let (rows, tokens) = places(ended);
-    let ends: Vec<&AttemptEnd> = ended.values().collect();
-    let outcomes = ends.iter().map(|end| name_of(&end.outcome)).collect::<Result<Vec<_>, _>>()?;
-    let causes = ends.iter().map(|end| end.cause.as_ref().map(as_json::<Cause>).transpose());
-    let query = sqlx::query(END)
-        .bind(rows)
-        .bind(tokens)
-        .bind(column(&ends, |end| millis(end.at)))
-        .bind(outcomes)
-        .bind(causes.collect::<Result<Vec<_>, _>>()?)
-        .bind(column(&ends, |end| end.late));
-    run(connection, query).await?;
-    Ok(())
+    changes.sort_unstable_by_key(|change| change.row);
+    let query = if changes.iter().all(Change::stays_plain) {
+        bind_plain(PLAIN, &changes)?
+    } else {
+        bind_rest(bind_plain(WHOLE, &changes)?, &changes)?
+    };
+    let written = query.fetch_all(connection).await.while_trying("write what was decided")?;
+    written.iter().map(|row| Ok((Columns(row).number("record_id")?, Columns(row).number("seen")?))).collect()
+}
+
+type Update<'q> = Query<'q, Postgres, PgArguments>;
+
+fn bind_plain<'q>(statement: &'static str, rows: &'q [Change<'_>]) -> Result<Update<'q>, Fault> {
+    let query = sqlx::query(statement)
+        .bind(column(rows, |change| change.row))
+        .bind(column(rows, |change| change.mark.seen))
+        .bind(column(rows, |change| change.record.state.as_str()))
+        .bind(column(rows, |change| millis(change.record.ready_at)))
+        .bind(column(rows, |change| number(change.record.token)))
+        .bind(column(rows, |change| i64::from(change.record.attempts)))
+        .bind(column(rows, |change| i64::from(change.record.spent)))
+        .bind(column(rows, |change| change.lease().map(|lease| millis(lease.until))))
+        .bind(column(rows, |change| change.record.effect.first_started_at.map(millis)))
+        .bind(column(rows, |change| change.record.result.as_ref().map(Payload::as_str)))
+        .bind(column(rows, |change| change.record.settled_at.map(millis)))
+        .bind(column(rows, |change| purge_at(change.record).map(millis)))
+        .bind(column(rows, |change| change.opened().map(|attempt| attempt.worker.as_str())))
+        .bind(column(rows, |change| change.opened().map(|attempt| millis(attempt.leased_at))))
+        .bind(column(rows, |change| change.latest.started_at().map(millis)))
+        .bind(column(rows, |change| change.end().map(|end| millis(end.at))))
+        .bind(try_column(rows, |change| change.end().map(|end| name_of(&end.outcome)).transpose())?)
+        .bind(column(rows, |change| change.end().map(|end| end.late)));
+    Ok(query)
+}
+
+fn bind_rest<'q>(query: Update<'q>, rows: &'q [Change<'_>]) -> Result<Update<'q>, Fault> {
+    let query = query
+        .bind(column(rows, |change| change.record.effect.may_be_applied))
+        .bind(column(rows, |change| change.record.cancel_requested))
+        .bind(column(rows, |change| change.record.risk_accepted))
+        .bind(column(rows, |change| !change.record.steps.is_empty()))
+        .bind(try_column(rows, |change| change.record.effect.pin.as_ref().map(as_json).transpose())?)
+        .bind(try_column(rows, |change| change.record.cause.as_ref().map(as_json).transpose())?)
+        .bind(try_column(rows, |change| change.record.uncertainty.as_ref().map(name_of).transpose())?)
+        .bind(column(rows, |change| change.record.reconcile_at.map(millis)))
+        .bind(try_column(rows, |change| {
+            change.end().and_then(|end| end.cause.as_ref()).map(as_json).transpose()
+        })?);
+    Ok(query)
 }

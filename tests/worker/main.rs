@@ -2,6 +2,7 @@
 #![cfg(feature = "testing")]
 #![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
+mod ahead;
 mod ends;
 mod faults;
 mod faulty;

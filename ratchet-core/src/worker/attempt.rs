@@ -9,6 +9,7 @@ use tracing::Instrument as _;
 
 use super::Shared;
 use super::heartbeat::Held;
+use super::slots::{LONGEST_WAIT, Place};
 use crate::context::{CancelReason, Context};
 use crate::decide::{Answer, Command, Refusal};
 use crate::ledger::{LedgerError, Order, Served};
@@ -23,9 +24,15 @@ const LET_GO: Duration = Duration::from_secs(1);
 /// How long a worker that stops goes on trying to report an outcome that the ledger does not take.
 const LAST_REPORT: Duration = Duration::from_secs(10);
 
-pub(super) async fn execute(shared: Arc<Shared>, mut record: Record, held: Held) {
+pub(super) async fn execute(shared: Arc<Shared>, mut record: Record, held: Held, mut place: Place) {
     let started = record.lease.as_ref().is_some_and(|lease| lease.started_at.is_some());
-    if shared.stopping.is_cancelled() {
+    let entered = tokio::select! {
+        biased;
+        () = shared.stopping.cancelled() => false,
+        entered = timeout(LONGEST_WAIT, place.enter()) => entered.is_ok(),
+    };
+    if !entered {
+        drop(place);
         return give_back(&shared, &record, started).await;
     }
     if !started {
@@ -50,6 +57,8 @@ pub(super) async fn execute(shared: Arc<Shared>, mut record: Record, held: Held)
     }
     tracing::Span::current().record("attempt", record.attempts);
     let outcome = run_handler(&shared, &record, &held).await;
+    // Another handler may be entered while this outcome is written.
+    drop(place);
     settle(&shared, &record, outcome).await;
 }
 

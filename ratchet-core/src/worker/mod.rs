@@ -4,6 +4,7 @@ mod attempt;
 mod heartbeat;
 mod poll;
 mod reconcile;
+mod slots;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -22,6 +23,7 @@ use crate::random::{SharedRandom, SystemRandom};
 use crate::registry::Registry;
 use crate::time::{SharedClock, SystemClock};
 use heartbeat::Leases;
+use slots::Slots;
 
 /// Sets up a [`Worker`].
 #[derive(Debug)]
@@ -104,7 +106,8 @@ impl WorkerBuilder {
         self
     }
 
-    /// How many attempts run at once; 16 unless said otherwise.
+    /// How many attempts run at once; 16 unless said otherwise. Where all destinations deduplicate, a worker with short
+    /// handlers leases ahead what it will start in the next 50 milliseconds.
     pub fn concurrency(mut self, attempts: usize) -> Self {
         self.concurrency = attempts;
         self
@@ -165,7 +168,7 @@ impl WorkerBuilder {
             offers,
             states: Arc::new(self.states),
             name,
-            concurrency: self.concurrency,
+            slots: Slots::new(self.concurrency),
             lease: self.lease,
             poll_interval: self.poll_interval,
             clock: self.clock,
@@ -234,7 +237,7 @@ struct Shared {
     offers: Vec<Offer>,
     states: Arc<States>,
     name: WorkerId,
-    concurrency: usize,
+    slots: Arc<Slots>,
     lease: Duration,
     poll_interval: Duration,
     clock: SharedClock,

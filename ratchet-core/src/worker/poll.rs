@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tracing::Instrument as _;
 
 use super::heartbeat::Held;
+use super::slots::Pace;
 use super::{Shared, attempt, heartbeat, reconcile};
 use crate::context::{CancelReason, Reading};
 use crate::ledger::{Claim, LedgerError, purge_all};
@@ -57,29 +58,38 @@ pub(super) async fn run(shared: &Arc<Shared>, grace: Duration, shutdown: impl Fu
 
 async fn work(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) {
     let mut wakeups = shared.ledger.wakeups();
+    let mut filling = Filling::new(shared);
     let mut blocked_for = SHORT_WAIT;
+    // Something may be due already.
+    let mut look = Look::Claim;
+    let mut look_at_latest = Instant::now();
     while !shared.stopping.is_cancelled() {
-        wakeups.mark_unchanged();
-        let filled = fill(shared, attempts).await;
-        let wait = match filled {
-            Filled::Until(wait) => wait,
-            Filled::Blocked => blocked_for,
-        };
-        let wait = wait.min(shared.poll_interval);
-        blocked_for = if filled == Filled::Blocked { wait * 2 } else { SHORT_WAIT };
-        let room = attempts.len() < shared.concurrency;
+        if look != Look::Later && filling.room(attempts) > 0 {
+            wakeups.mark_unchanged();
+            let filled = filling.fill(attempts, look).await;
+            let wait = match filled {
+                Filled::Until(wait) => wait,
+                Filled::Blocked => blocked_for,
+                Filled::Full => Duration::ZERO,
+            };
+            let wait = wait.min(shared.poll_interval);
+            blocked_for = if filled == Filled::Blocked { wait * 2 } else { SHORT_WAIT };
+            look = if filled == Filled::Full { Look::Claim } else { Look::Later };
+            look_at_latest = Instant::now() + wait;
+        }
+        let room = filling.room(attempts) > 0;
         tokio::select! {
             biased;
             () = shared.stopping.cancelled() => {}
+            () = shared.slots.freed() => {}
             Some(ended) = attempts.join_next(), if !attempts.is_empty() => {
                 look_at(&ended);
-                // Attempts that ended together are replaced together, by one claim.
                 while let Some(ended) = attempts.try_join_next() {
                     look_at(&ended);
                 }
             }
-            _ = wakeups.changed(), if room => {}
-            () = sleep(wait), if room => {}
+            _ = wakeups.changed(), if room => look = Look::Claim,
+            () = sleep_until(look_at_latest), if room => look = look.max(Look::AtFirst),
         }
     }
 }
@@ -97,51 +107,87 @@ fn look_at(ended: &Result<(), JoinError>) {
     }
 }
 
+/// What to do about the room that there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Look {
+    /// Nothing is due before the next wake-up.
+    Later,
+    /// Look before a claim: a look takes no lock from those who write.
+    AtFirst,
+    /// Claim at once, since there is most likely something.
+    Claim,
+}
+
 /// How an attempt to fill the room ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Filled {
-    /// There is nothing to do for so long, or there is no room.
+    /// There is no room, and there may be more.
+    Full,
+    /// There is nothing to do for so long.
     Until(Duration),
     /// Something is due that cannot be had: other workers were faster, or a row cannot be read.
     Blocked,
 }
 
-async fn fill(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Filled {
-    match try_fill(shared, attempts).await {
-        Ok(filled) => filled,
-        Err(error) => {
-            tracing::warn!(worker = %shared.name, %error, "the ledger failed; trying again");
-            Filled::Until(shared.poll_interval)
+/// Leases what there is room for.
+struct Filling<'a> {
+    shared: &'a Arc<Shared>,
+    pace: Pace,
+}
+
+impl<'a> Filling<'a> {
+    fn new(shared: &'a Arc<Shared>) -> Self {
+        let deduplicates = shared.registry.handlers().all(|handler| handler.spec().contract.deduplicates());
+        Self { shared, pace: Pace::new(deduplicates, shared.clock.monotonic()) }
+    }
+
+    fn room(&self, attempts: &JoinSet<()>) -> usize {
+        self.shared.slots.room(self.pace.ahead(), attempts.len())
+    }
+
+    async fn fill(&mut self, attempts: &mut JoinSet<()>, look: Look) -> Filled {
+        match self.try_fill(attempts, look).await {
+            Ok(filled) => filled,
+            Err(error) => {
+                tracing::warn!(worker = %self.shared.name, %error, "the ledger failed; trying again");
+                Filled::Until(self.shared.poll_interval)
+            }
         }
+    }
+
+    async fn try_fill(&mut self, attempts: &mut JoinSet<()>, mut look: Look) -> Result<Filled, LedgerError> {
+        while !self.shared.stopping.is_cancelled() {
+            self.pace.look(&self.shared.slots, self.shared.clock.monotonic());
+            let room = self.room(attempts);
+            if room == 0 {
+                return Ok(Filled::Full);
+            }
+            if look < Look::Claim {
+                let wait = until_due(self.shared).await?;
+                if !wait.is_zero() {
+                    return Ok(Filled::Until(wait));
+                }
+            }
+            let claimed = claim(self.shared, attempts, room).await?;
+            if claimed == 0 && look < Look::Claim {
+                // What is due is no pending record: a lease that is over, or another worker was faster.
+                telemetry::expired(self.shared.ledger.expire(EXPIRE_BATCH).await?);
+                if claim(self.shared, attempts, room).await? == 0 {
+                    return Ok(Filled::Blocked);
+                }
+            }
+            look = if claimed == room { Look::Claim } else { Look::AtFirst };
+        }
+        Ok(Filled::Until(self.shared.poll_interval))
     }
 }
 
-/// Looks before it claims: a look takes no lock from those who write.
-async fn try_fill(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<Filled, LedgerError> {
-    while attempts.len() < shared.concurrency && !shared.stopping.is_cancelled() {
-        let wait = until_due(shared).await?;
-        if !wait.is_zero() {
-            return Ok(Filled::Until(wait));
-        }
-        if claim(shared, attempts).await? > 0 {
-            continue;
-        }
-        // What is due is no pending record: a lease that is over, or another worker was faster.
-        telemetry::expired(shared.ledger.expire(EXPIRE_BATCH).await?);
-        if claim(shared, attempts).await? == 0 {
-            return Ok(Filled::Blocked);
-        }
-    }
-    Ok(Filled::Until(shared.poll_interval))
-}
-
-/// Leases what there is room for, and says how much that was.
-async fn claim(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<usize, LedgerError> {
+/// Leases up to `room` records and answers how many that were.
+async fn claim(shared: &Arc<Shared>, attempts: &mut JoinSet<()>, room: usize) -> Result<usize, LedgerError> {
     if shared.stopping.is_cancelled() {
         return Ok(0);
     }
     let before = attempts.len();
-    let room = shared.concurrency.saturating_sub(before);
     let asked = Reading::of(&shared.clock);
     let claim = Claim {
         namespace: shared.namespace.clone(),
@@ -157,7 +203,8 @@ async fn claim(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) -> Result<usize
             token = record.token.get(), attempt = tracing::field::Empty);
         // Held before the task runs, so that a shutdown in between reaches it.
         let held = Held::new(shared, &record, asked);
-        attempts.spawn(attempt::execute(Arc::clone(shared), record, held).instrument(span));
+        let place = shared.slots.queue();
+        attempts.spawn(attempt::execute(Arc::clone(shared), record, held, place).instrument(span));
     }
     Ok(attempts.len() - before)
 }

@@ -5,11 +5,11 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ratchet_core::decide::{Answer, Command};
+use ratchet_core::decide::{Answer, Command, Refusal};
 use ratchet_core::ledger::{Claim, Offer, Order};
 use ratchet_core::{
-    Conflict, Contract, Ledger as _, LedgerError, Payload, RecordId, Renewal, State, StepName, Submission,
-    Submitted,
+    Conflict, Contract, Ledger as _, LedgerError, Outcome, OutcomeKind, Payload, RecordId, Renewal, State,
+    StepName, Submission, Submitted,
 };
 use ratchet_postgres::{PostgresOptions, sqlx, submit_in};
 use tokio::sync::Barrier;
@@ -132,6 +132,51 @@ async fn a_claim_passes_by_what_another_transaction_holds() {
     assert_eq!(leased.iter().map(|record| &record.id).collect::<Vec<_>>(), [&id("b"), &id("c")]);
     execute(&mut other, "ROLLBACK").await;
     assert_eq!(claim(&ledger, 2).await[0].id, id("a"));
+}
+
+/// A ledger decides about what it has leased without a look, and must not write over what it has not seen.
+#[tokio::test]
+async fn what_another_program_wrote_is_seen_by_the_holder_of_the_lease() {
+    let database = database().await;
+    let (holder, other) = (open(&database).await, open(&database).await);
+    submit_new(&holder, "a").await;
+    let leased = claim(&holder, 1).await.remove(0);
+    let order = |command| vec![Order { id: id("a"), command }];
+    let renew = || Command::Renew { token: leased.token, duration: Duration::from_mins(1) };
+    let asked = |answers: Vec<Result<Answer, Refusal>>| match &answers[..] {
+        [Ok(Answer::Renewed { cancel_requested, .. })] => *cancel_requested,
+        other => panic!("{other:?}"),
+    };
+    assert!(!asked(holder.apply(order(renew())).await.unwrap()));
+    let cancel = Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned() };
+    assert_eq!(other.apply(order(cancel)).await.unwrap(), [Ok(Answer::CancelRequested)]);
+    assert!(asked(holder.apply(order(renew())).await.unwrap()), "the cancellation was written over");
+}
+
+#[tokio::test]
+async fn an_end_under_a_lease_that_another_program_has_ended_is_late() {
+    let database = database().await;
+    let (holder, other) = (open(&database).await, open(&database).await);
+    submit_new(&holder, "a").await;
+    let leased = claim(&holder, 1).await.remove(0);
+    execute(&mut database.connect().await, "UPDATE ratchet.progress SET lease_until = 0").await;
+    assert_eq!(other.expire(1).await.unwrap(), 1);
+    execute(&mut database.connect().await, "UPDATE ratchet.progress SET ready_at = 0").await;
+    let next = claim(&other, 1).await.remove(0);
+    assert_eq!(next.token.get(), 2);
+    let outcome = Outcome::Done { result: None, missing: None };
+    let settle =
+        |token| vec![Order { id: id("a"), command: Command::Settle { token, outcome: outcome.clone() } }];
+    let told = holder.apply(settle(leased.token)).await.unwrap();
+    assert_eq!(told, [Ok(Answer::Late(State::Running))]);
+    let told = other.apply(settle(next.token)).await.unwrap();
+    assert_eq!(told, [Ok(Answer::Settled(State::Succeeded))]);
+    let attempts = holder.attempts(id("a")).await.unwrap();
+    let ends: Vec<_> = attempts
+        .iter()
+        .map(|attempt| (attempt.token.get(), attempt.end.as_ref().map(|end| (end.outcome, end.late))))
+        .collect();
+    assert_eq!(ends, [(1, Some((OutcomeKind::Done, true))), (2, Some((OutcomeKind::Done, false)))]);
 }
 
 /// A transaction of a user's that has enqueued an action and goes on for long keeps that action to itself, and no other.
