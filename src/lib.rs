@@ -64,7 +64,7 @@ pub use ratchet_postgres as postgres;
 #[cfg(feature = "sqlite")]
 pub use ratchet_sqlite as sqlite;
 
-pub use ratchet_core::contract::{Contract, Mechanism, Retention};
+pub use ratchet_core::contract::{Contract, Mechanism, Retention, Terms};
 pub use ratchet_core::decide::{Answer, Refusal, Stored, Verdict};
 pub use ratchet_core::ledger::{Filter, Page};
 pub use ratchet_core::model::State as RecordState;
@@ -77,7 +77,8 @@ pub use ratchet_core::{
     LedgerError, ManageError, NamedStep, Namespace, NotAccepted, OnUnknown, OnceError, OnceErrorKind,
     Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload, PayloadError, Pin, Policy, Priority,
     Record, RecordId, Registry, RegistryError, Request, RetryPolicy, Sending, StepName, Submission,
-    Submitted, Token, Uncertainty, Version, Worker, WorkerBuilder, WorkerError, WorkerId, decide, ledger,
+    Submitted, Token, Uncertainty, Version, Worker, WorkerBuilder, WorkerError, WorkerId, contract,
+    contracts, decide, ledger,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 

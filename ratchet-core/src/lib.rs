@@ -5,6 +5,7 @@
 mod client;
 mod context;
 pub mod contract;
+pub mod contracts;
 pub mod decide;
 pub mod effect_guard;
 mod failure;
@@ -25,7 +26,7 @@ pub use serde_json;
 
 pub use client::{Client, Enqueue, ManageError};
 pub use context::{CancelReason, Context, NamedStep, Sending};
-pub use contract::{Contract, Mechanism, Retention};
+pub use contract::{Contract, Mechanism, Retention, Terms};
 pub use effect_guard::{OnceError, OnceErrorKind};
 pub use failure::Failure;
 pub use key_part::KeyPart;

@@ -41,7 +41,7 @@ fn bare() -> Record {
         lease: None,
         attempts: 0,
         spent: 0,
-        effect: Effect::new(Contract::NONE),
+        effect: Effect::new(Contract::NONE.terms()),
         steps: BTreeMap::new(),
         cancel_requested: false,
         risk_accepted: false,
@@ -60,7 +60,8 @@ fn full() -> Record {
         effect: started(Contract::header("X-Request-Id").remembers_for(Duration::from_millis(1_500))),
         result: Some(awkward("step")),
     };
-    let unfinished = Step { state: StepState::Started, effect: Effect::new(Contract::STEPS), result: None };
+    let unfinished =
+        Step { state: StepState::Started, effect: Effect::new(Contract::STEPS.terms()), result: None };
     Record {
         policy: Policy {
             retry: RetryPolicy::RELAXED.within(Duration::new(3, 7)),
@@ -105,7 +106,7 @@ fn started(contract: Contract) -> Effect {
             by: Token::new(2),
             first_at: Timestamp::from_millis(22),
         }),
-        ..Effect::new(contract)
+        ..Effect::new(contract.terms())
     }
 }
 

@@ -137,7 +137,7 @@ fn the_settings_of_the_attribute_reach_the_request() {
     assert_eq!(submission.policy.timeout, Duration::from_secs(30));
     assert_eq!(submission.policy.retention, Duration::from_hours(24));
     assert_eq!(submission.priority.0, -5);
-    assert_eq!(submission.contract, PAYMENTS);
+    assert_eq!(submission.contract, PAYMENTS.terms());
     assert_eq!(submission.id.key.as_str(), "invoice:whole_sale/7/inv%201:collect:v1");
 }
 

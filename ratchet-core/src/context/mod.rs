@@ -64,16 +64,18 @@ struct Scope {
 impl Context {
     pub(crate) fn of_attempt(
         record: &Record,
+        contract: Contract,
         ledger: SharedLedger,
         lease: Arc<LeaseClock>,
         cancellation: Arc<Cancellation>,
     ) -> Result<Self, KeyError> {
         let orders = LedgerOrders { ledger, id: record.id.clone() };
-        Self::new(record, Box::new(orders), lease, cancellation)
+        Self::new(record, contract, Box::new(orders), lease, cancellation)
     }
 
     fn new(
         record: &Record,
+        contract: Contract,
         orders: Box<dyn Orders>,
         lease: Arc<LeaseClock>,
         cancellation: Arc<Cancellation>,
@@ -88,7 +90,7 @@ impl Context {
             orders,
             entered: Entered::default(),
         };
-        let effect = Scope::new(&record.id, None, record.effect.contract.clone())?;
+        let effect = Scope::new(&record.id, None, contract)?;
         Ok(Self { attempt: Arc::new(attempt), effect: Arc::new(effect) })
     }
 

@@ -29,7 +29,7 @@ impl Context {
         let running = Record { token: Token::new(1), attempts: 1, ..submitted.clone() };
         let orders = Box::new(UnitTestOrders::new(submitted, clock.clone()));
         let lease = Arc::new(LeaseClock::endless(clock));
-        Self::new(&running, orders, lease, Arc::new(Cancellation::new()))
+        Self::new(&running, spec.contract, orders, lease, Arc::new(Cancellation::new()))
     }
 }
 
@@ -39,9 +39,13 @@ impl Context {
     ///
     /// # Errors
     /// If the identity is too long.
-    pub fn of_leased(record: &Record, ledger: crate::ledger::SharedLedger) -> Result<Self, KeyError> {
+    pub fn of_leased(
+        record: &Record,
+        contract: crate::Contract,
+        ledger: crate::ledger::SharedLedger,
+    ) -> Result<Self, KeyError> {
         let lease = Arc::new(LeaseClock::endless(SystemClock::shared()));
-        Self::of_attempt(record, ledger, lease, Arc::new(Cancellation::new()))
+        Self::of_attempt(record, contract, ledger, lease, Arc::new(Cancellation::new()))
     }
 }
 
@@ -52,7 +56,7 @@ fn submitted(spec: &Spec, id: RecordId) -> Record {
         input: Payload::from_stored("null"),
         compared: None,
         policy: spec.policy.clone(),
-        contract: spec.contract.clone(),
+        contract: spec.contract.terms(),
         not_before: None,
         priority: Priority::default(),
         renewal: None,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::contract::Contract;
+use crate::contract::Terms;
 use crate::model::{
     Attempt, AttemptEnd, AuditEntry, Cause, Fingerprint, Outcome, Payload, Pin, Record, State, StepName,
     Token, Uncertainty, WorkerId,
@@ -56,7 +56,7 @@ pub enum Command {
         /// Its name.
         step: StepName,
         /// What its destination promises.
-        contract: Contract,
+        contract: Terms,
     },
     /// A step ended.
     FinishStep {

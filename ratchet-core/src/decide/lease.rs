@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::command::{Answer, AttemptNote, Decision, Difference, PinRequest, Refusal};
 use super::settle::{may_run_again, repeatable, stop_sending};
 use super::{LONGEST_LEASE, Moment};
-use crate::contract::Contract;
+use crate::contract::Terms;
 use crate::model::{
     Attempt, Effect, Lease, Outcome, Pin, Record, State, Step, StepName, StepState, Token, WorkerId,
 };
@@ -179,7 +179,7 @@ pub(super) fn begin_step(
     record: &Record,
     token: Token,
     name: &StepName,
-    contract: &Contract,
+    contract: &Terms,
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     started(record, token)?;

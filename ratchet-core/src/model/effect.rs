@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::payload::{Fingerprint, Payload};
 use super::record::Token;
-use crate::contract::Contract;
+use crate::contract::Terms;
 use crate::time::Timestamp;
 
 /// What is known about one effect: of a step, or of the handler outside its steps.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Effect {
     /// What its destination promises.
-    pub contract: Contract,
+    pub contract: Terms,
     /// Some attempt may have had its effect. Only `Done`, a closing reconcile or a refusal after a look-up clears it.
     pub may_be_applied: bool,
     /// When an attempt that could have this effect first started.
@@ -25,7 +25,7 @@ pub struct Effect {
 impl Effect {
     /// An effect that nobody started.
     #[must_use]
-    pub const fn new(contract: Contract) -> Self {
+    pub const fn new(contract: Terms) -> Self {
         Self { contract, may_be_applied: false, first_started_at: None, pin: None }
     }
 

@@ -152,7 +152,7 @@ impl<O: Operation> Request<O> {
             input,
             compared,
             policy: spec.policy.clone(),
-            contract: spec.contract.clone(),
+            contract: spec.contract.terms(),
             not_before: self.not_before,
             priority: self.priority.unwrap_or(spec.priority),
             renewal,

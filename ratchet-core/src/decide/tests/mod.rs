@@ -55,7 +55,7 @@ impl Story {
 
     fn with(contract: Contract, change: impl FnOnce(&mut Policy)) -> Self {
         let mut submission = submission("invoice:1");
-        submission.contract = contract;
+        submission.contract = contract.terms();
         change(&mut submission.policy);
         let SubmitDecision::Insert { record, .. } = decide_submission(None, &submission, START) else {
             panic!("a new key is inserted");
@@ -140,7 +140,7 @@ fn submission(key: &str) -> Submission {
             retry: RetryPolicy { jitter_percent: 0, ..RetryPolicy::STANDARD },
             ..Policy::DEFAULT
         },
-        contract: HEADER,
+        contract: HEADER.terms(),
         not_before: None,
         priority: Priority(0),
         renewal: None,
@@ -185,7 +185,7 @@ fn resolve(verdict: Verdict) -> Command {
 }
 
 fn begin(token: u64, step: StepName, contract: Contract) -> Command {
-    Command::BeginStep { token: Token::new(token), step, contract }
+    Command::BeginStep { token: Token::new(token), step, contract: contract.terms() }
 }
 
 fn finish(token: u64, step: StepName, outcome: Outcome) -> Command {

@@ -57,7 +57,7 @@ fn commands() -> impl Strategy<Value = Command> {
         3 => (prop::option::of(step.clone()), body)
             .prop_map(move |(step, body)| pin(0, step, body)),
         4 => (step.clone(), contracts())
-            .prop_map(move |(step, contract)| Command::BeginStep { token, step, contract }),
+            .prop_map(move |(step, contract)| begin(0, step, contract)),
         4 => (step, outcomes()).prop_map(move |(step, outcome)| Command::FinishStep { token, step, outcome }),
         6 => outcomes().prop_map(move |outcome| Command::Settle { token, outcome }),
         1 => Just(cancel()),

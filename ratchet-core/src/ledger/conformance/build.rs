@@ -67,7 +67,7 @@ pub(super) fn submission(key: &str) -> Submission {
         input: json(r#"{"amount":1200}"#),
         compared: None,
         policy: POLICY,
-        contract: Contract::header("Idempotency-Key"),
+        contract: Contract::header("Idempotency-Key").terms(),
         not_before: None,
         priority: Priority(0),
         renewal: None,
@@ -76,7 +76,7 @@ pub(super) fn submission(key: &str) -> Submission {
 
 /// The same for a destination that does not deduplicate.
 pub(super) fn unprotected(key: &str) -> Submission {
-    Submission { contract: Contract::NONE, ..submission(key) }
+    Submission { contract: Contract::NONE.terms(), ..submission(key) }
 }
 
 pub(super) fn with_input(key: &str, input: &str) -> Submission {
@@ -144,7 +144,7 @@ pub(super) fn pin(token: u64, step: Option<StepName>, body: &str) -> Command {
 }
 
 pub(super) fn begin(token: u64, step: StepName, contract: Contract) -> Command {
-    Command::BeginStep { token: Token::new(token), step, contract }
+    Command::BeginStep { token: Token::new(token), step, contract: contract.terms() }
 }
 
 pub(super) fn finish(token: u64, step: StepName, outcome: Outcome) -> Command {

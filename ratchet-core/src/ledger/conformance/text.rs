@@ -61,7 +61,8 @@ pub async fn the_detail_of_a_cause_is_kept(fixture: Fixture) {
 
 /// Inputs, and the results of records and of steps.
 pub async fn inputs_and_results_are_kept(fixture: Fixture) {
-    let submitted = Submission { input: document(), contract: Contract::STEPS, ..submission("invoice:1") };
+    let submitted =
+        Submission { input: document(), contract: Contract::STEPS.terms(), ..submission("invoice:1") };
     let _ = fixture.submit(submitted).await;
     let leased = fixture.claim(claim(1)).await.remove(0);
     assert_eq!(leased.input, document());

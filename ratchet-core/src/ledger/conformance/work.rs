@@ -85,7 +85,7 @@ pub async fn a_changed_request_is_refused_and_changes_nothing(fixture: Fixture) 
 
 /// Each step has a state, a pin and a result of its own; a finished one is not entered again.
 pub async fn steps_are_kept_one_by_one(fixture: Fixture) {
-    let in_steps = Submission { contract: Contract::STEPS, ..submission("invoice:1") };
+    let in_steps = Submission { contract: Contract::STEPS.terms(), ..submission("invoice:1") };
     let invoice = id("invoice:1");
     fixture.running(in_steps).await;
     let header = Contract::header("Idempotency-Key");
