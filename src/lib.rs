@@ -73,12 +73,12 @@ pub use ratchet_core::random::{Random, SharedRandom};
 pub use ratchet_core::time::{Clock, SharedClock, Timestamp};
 pub use ratchet_core::{
     Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Conflict, Context, Enqueue, EnqueueError,
-    Enqueued, Failure, Fingerprint, Generation, HiddenPath, HiddenPaths, Key, KeyDigest, KeyError, KeyPart,
-    LedgerError, ManageError, NamedStep, Namespace, NotAccepted, OnUnknown, OnceError, OnceErrorKind,
-    Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload, PayloadError, Pin, Policy, Priority,
-    Record, RecordId, Registry, RegistryError, Request, RetryPolicy, Sending, StepName, Submission,
-    Submitted, Token, Uncertainty, Version, Worker, WorkerBuilder, WorkerError, WorkerId, contract,
-    contracts, decide, ledger,
+    Enqueued, Failure, Fingerprint, Generation, HiddenPath, HiddenPaths, KeptRequest, Key, KeyDigest,
+    KeyError, KeyPart, LedgerError, ManageError, NamedStep, Namespace, NotAccepted, OnUnknown, OnceError,
+    OnceErrorKind, Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload, PayloadError, Pin,
+    Policy, Priority, Recipe, Record, RecordId, Registry, RegistryError, Request, RequestFingerprint,
+    RetryPolicy, Scope, SecretId, Sending, StepName, Submission, Submitted, Token, Uncertainty, Version,
+    Worker, WorkerBuilder, WorkerError, WorkerId, contract, contracts, decide, ledger,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 

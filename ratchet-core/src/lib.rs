@@ -20,6 +20,7 @@ pub mod random;
 mod registry;
 mod telemetry;
 pub mod time;
+mod wire_key;
 mod worker;
 
 pub use serde_json;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use ratchet_core::contract::Mechanism;
-use ratchet_core::{Cause, CauseKind, Context, Failure, Fingerprint};
+use ratchet_core::{Cause, CauseKind, Context, Failure, RequestFingerprint, Scope};
 use reqwest::RequestBuilder;
 use reqwest::header::{HeaderName, HeaderValue};
 use serde::Serialize;
@@ -110,8 +110,8 @@ impl Request<&Context> {
     pub async fn deliver(self) -> Result<Answer, Failure> {
         let ctx = self.identity;
         let mut request = prepare(self.builder).map_err(|cause| ctx.not_sent(cause))?;
-        let scope = request.url().origin().ascii_serialization();
-        let pin = ctx.pin(&scope, fingerprint(&request)).await?;
+        let scope = Scope::of(request.url().origin().ascii_serialization());
+        let pin = ctx.pin(scope, fingerprint(&request)).await?;
         if let Mechanism::Header(name) = ctx.contract().mechanism() {
             put_identity(request.headers_mut(), name, &pin.wire_key).map_err(|cause| ctx.not_sent(cause))?;
         }
@@ -153,9 +153,9 @@ fn prepare(builder: RequestBuilder) -> Result<reqwest::Request, Cause> {
     }
 }
 
-fn fingerprint(request: &reqwest::Request) -> Fingerprint {
+fn fingerprint(request: &reqwest::Request) -> RequestFingerprint {
     let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default();
-    Fingerprint::of_parts(&[request.method().as_str().as_bytes(), request.url().as_str().as_bytes(), body])
+    RequestFingerprint::new(request.method().as_str(), request.url().as_str(), body)
 }
 
 fn check_scheme(scheme: &str) -> Result<(), Cause> {

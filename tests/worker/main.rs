@@ -11,3 +11,4 @@ mod privacy;
 mod serving;
 mod steps;
 mod support;
+mod wire_keys;

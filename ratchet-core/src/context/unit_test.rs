@@ -10,6 +10,7 @@ use crate::decide::{SubmitDecision, decide_submission};
 use crate::model::{Generation, Namespace, Payload, Priority, Record, RecordId, Submission, Token};
 use crate::operation::Spec;
 use crate::time::{SharedClock, SystemClock, Timestamp};
+use crate::wire_key::WireSecrets;
 
 impl Context {
     /// A context for a unit test that calls a handler directly: the first attempt, in the default namespace, with a
@@ -29,7 +30,14 @@ impl Context {
         let running = Record { token: Token::new(1), attempts: 1, ..submitted.clone() };
         let orders = Box::new(UnitTestOrders::new(submitted, clock.clone()));
         let lease = Arc::new(LeaseClock::endless(clock));
-        Self::new(&running, spec.contract, orders, lease, Arc::new(Cancellation::new()))
+        Self::new(
+            &running,
+            spec.contract,
+            Arc::new(WireSecrets::of_unit_tests()),
+            orders,
+            lease,
+            Arc::new(Cancellation::new()),
+        )
     }
 }
 
@@ -45,7 +53,8 @@ impl Context {
         ledger: crate::ledger::SharedLedger,
     ) -> Result<Self, KeyError> {
         let lease = Arc::new(LeaseClock::endless(SystemClock::shared()));
-        Self::of_attempt(record, contract, ledger, lease, Arc::new(Cancellation::new()))
+        let secrets = Arc::new(WireSecrets::of_unit_tests());
+        Self::of_attempt(record, contract, secrets, ledger, lease, Arc::new(Cancellation::new()))
     }
 }
 

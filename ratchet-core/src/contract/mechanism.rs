@@ -1,5 +1,7 @@
 //! Where a destination looks for the identity of a request.
 
+use std::fmt;
+
 use super::terms::MechanismKind;
 
 /// Where a destination looks for the identity of a request.
@@ -46,6 +48,20 @@ impl Mechanism {
         match self {
             Self::Header(name) | Self::BodyField(name) | Self::QueryParameter(name) => Some(name),
             Self::None | Self::Database | Self::Steps => None,
+        }
+    }
+}
+
+impl fmt::Display for Mechanism {
+    /// The place of the key, as pins show it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Header(name) => write!(f, "header {}", name.to_ascii_lowercase()),
+            Self::BodyField(path) => write!(f, "field {path}"),
+            Self::QueryParameter(name) => write!(f, "parameter {name}"),
+            Self::Database => f.write_str("database"),
+            Self::Steps => f.write_str("steps"),
         }
     }
 }

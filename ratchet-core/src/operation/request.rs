@@ -144,8 +144,8 @@ impl<O: Operation> Request<O> {
             generation,
         };
         // The marks of the identity count towards the limit of the key.
-        id.wire_key(None)?;
-        id.next_generation().wire_key(None)?;
+        id.as_text(None)?;
+        id.next_generation().as_text(None)?;
         Ok(Submission {
             id,
             version: spec.version.clone(),

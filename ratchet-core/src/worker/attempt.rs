@@ -82,6 +82,7 @@ async fn run_handler(shared: &Arc<Shared>, record: &Record, held: &Held) -> Outc
     let context = Context::of_attempt(
         record,
         handler.spec().contract,
+        Arc::clone(&shared.secrets),
         shared.ledger.clone(),
         held.signals.clock.clone(),
         held.signals.cancellation.clone(),

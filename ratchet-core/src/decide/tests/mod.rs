@@ -18,7 +18,7 @@ use super::*;
 use crate::contract::Contract;
 use crate::model::{
     AttemptEnd, Cause, CauseKind, Fingerprint, Generation, Namespace, OperationName, Outcome, Payload,
-    Priority, RecordId, State, StepName, Submission, Token, Uncertainty, Version, WorkerId,
+    Priority, Recipe, RecordId, Scope, State, StepName, Submission, Token, Uncertainty, Version, WorkerId,
 };
 use crate::policy::{OnUnknown, Policy, RetryPolicy};
 
@@ -199,9 +199,13 @@ fn pin(token: u64, step: Option<StepName>, body: &str) -> Command {
 fn request(body: &str) -> PinRequest {
     PinRequest {
         wire_key: "invoice:1".to_owned(),
-        recipe: 1,
-        scope: "account-7".to_owned(),
-        request: Fingerprint::of(body.as_bytes()),
+        recipe: Recipe::VERBATIM,
+        secret: None,
+        place: "header idempotency-key".to_owned(),
+        deduplicates: true,
+        scope: Scope::of("account-7"),
+        request: Fingerprint::of(body.as_bytes()).into(),
+        kept: None,
     }
 }
 

@@ -179,7 +179,8 @@ fn check_change(before: &Record, command: &Command, decision: &Decision, now: Ti
         }
         if effect.may_be_applied && then.may_be_applied {
             assert!(then.first_sent_at() <= effect.first_sent_at(), "{command:?} moved the deadline");
-            let wire = |effect: &Effect| effect.pin.as_ref().map(|pin| (pin.wire_key.clone(), pin.request));
+            let wire =
+                |effect: &Effect| effect.pin.as_ref().map(|pin| (pin.wire_key.clone(), pin.request.clone()));
             assert!(wire(effect).is_none() || wire(effect) == wire(then), "{command:?} changed what is sent");
         }
     }

@@ -8,8 +8,8 @@ use crate::decide::{Answer, Command, PinRequest, Refusal, Stored, Verdict};
 use crate::ledger::{Claim, Order, Served};
 use crate::model::{
     Attempt, AuditEntry, Cause, CauseKind, Fingerprint, Generation, Namespace, OperationName, Outcome,
-    Payload, Priority, Record, RecordId, Renewal, State, StepName, Submission, Submitted, Token, Version,
-    WorkerId,
+    Payload, Priority, Recipe, Record, RecordId, Renewal, Scope, State, StepName, Submission, Submitted,
+    Token, Version, WorkerId,
 };
 use crate::policy::{Policy, RetryPolicy};
 use crate::time::{Clock as _, Timestamp};
@@ -125,9 +125,13 @@ pub(super) fn rejected() -> Outcome {
 pub(super) fn request(body: &str) -> PinRequest {
     PinRequest {
         wire_key: "invoice:inv_1:v1".to_owned(),
-        recipe: 1,
-        scope: "api.example.com/account-7".to_owned(),
-        request: Fingerprint::of(body.as_bytes()),
+        recipe: Recipe::VERBATIM,
+        secret: None,
+        place: "header idempotency-key".to_owned(),
+        deduplicates: true,
+        scope: Scope::of("api.example.com/account-7"),
+        request: Fingerprint::of(body.as_bytes()).into(),
+        kept: None,
     }
 }
 

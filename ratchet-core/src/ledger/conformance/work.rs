@@ -7,7 +7,9 @@ use super::build::{
 use super::{Fixture, STARTED_AT};
 use crate::contract::Contract;
 use crate::decide::{Answer, Difference, Refusal};
-use crate::model::{CauseKind, OutcomeKind, Pin, State, StepName, StepState, Submission, Token, Uncertainty};
+use crate::model::{
+    CauseKind, OutcomeKind, Pin, Recipe, Scope, State, StepName, StepState, Submission, Token, Uncertainty,
+};
 
 /// The mark is on the record and on the attempt, and marking it again changes nothing.
 pub async fn a_start_is_durable_and_counted_once(fixture: Fixture) {
@@ -45,9 +47,12 @@ pub async fn a_pin_is_kept_for_every_later_attempt(fixture: Fixture) {
     fixture.advance(SECOND);
     let expected = Pin {
         wire_key: "invoice:inv_1:v1".to_owned(),
-        recipe: 1,
-        scope: "api.example.com/account-7".to_owned(),
+        recipe: Recipe::VERBATIM,
+        secret: None,
+        place: "header idempotency-key".to_owned(),
+        scope: Scope::of("api.example.com/account-7"),
         request: request("body").request,
+        kept: None,
         by: Token::new(1),
         first_at: at(SECOND),
     };
@@ -62,7 +67,10 @@ pub async fn a_pin_is_kept_for_every_later_attempt(fixture: Fixture) {
     let Ok(Answer::Pinned(kept)) = fixture.apply(&id("invoice:1"), pin(2, None, "body")).await else {
         panic!("the same request is pinned again");
     };
-    assert_eq!((kept.wire_key, kept.recipe, kept.scope), (expected.wire_key, 1, expected.scope));
+    assert_eq!(
+        (kept.wire_key, kept.recipe, kept.scope),
+        (expected.wire_key, Recipe::VERBATIM, expected.scope)
+    );
     assert_eq!((kept.request, kept.first_at), (expected.request, at(SECOND)));
 }
 
@@ -73,7 +81,7 @@ pub async fn a_changed_request_is_refused_and_changes_nothing(fixture: Fixture) 
     assert!(matches!(pinned, Ok(Answer::Pinned(_))));
     let before = fixture.record(&id("invoice:1")).await;
     let answer = fixture.apply(&id("invoice:1"), pin(1, None, "other")).await;
-    assert_eq!(answer, Err(Refusal::RequestChanged(Difference::Request)));
+    assert_eq!(answer, Err(Refusal::RequestChanged(Difference::Body)));
     assert_eq!(fixture.record(&id("invoice:1")).await, before);
     let cause = crate::model::Cause::new(CauseKind::RequestChanged, "the body differs");
     let settled = fixture.apply(&id("invoice:1"), settle(1, crate::model::Outcome::unknown(cause))).await;
