@@ -96,6 +96,11 @@ pub use ratchet_core::private as __private;
 #[doc = include_str!("../README.md")]
 pub struct Readme;
 
+/// Compiles what the page on destinations shows.
+#[cfg(all(doctest, feature = "http", feature = "sqlite"))]
+#[doc = include_str!("../docs/destinations.md")]
+pub struct Destinations;
+
 /// Runs what the page on keys shows.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/choosing-a-key.md")]

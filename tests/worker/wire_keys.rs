@@ -152,6 +152,10 @@ async fn what_changes_the_identity_is_stopped_and_named_without_values() {
     let unchanged = act(|ctx: Context| async move { ctx.pin("bank", body()).await.map(drop) });
     let said = refused_again(|builder| builder.wire_secret("1", OTHER_SECRET), unchanged).await;
     assert!(said.contains("wire key differs"), "{said}");
+    let unchanged = act(|ctx: Context| async move { ctx.pin("bank", body()).await.map(drop) });
+    let both = |builder: WorkerBuilder| builder.wire_secret("1", OTHER_SECRET).wire_secret("2", SECRET);
+    let said = refused_again(both, unchanged).await;
+    assert!(said.contains("wire key differs"), "{said}");
 }
 
 #[tokio::test]
