@@ -110,7 +110,7 @@ fn key(format: &KeyFormat) -> String {
         Shape::Uuid => "a UUID".to_owned(),
         Shape::UuidV4 => "a UUID of version 4".to_owned(),
         Shape::Unguessable => format!("{min} to {max} {characters} that nobody can guess"),
-        _ => format!("{min} to {max} {characters}"),
+        Shape::Free => format!("{min} to {max} {characters}"),
     }
 }
 

@@ -96,7 +96,7 @@ impl Middleware for Identified {
                 )));
             };
             let answer = deliver(&ctx, request, extensions, next).await.map_err(unconfirmed)?;
-            Ok(rebuilt(answer))
+            Ok(rebuilt(&answer))
         })
     }
 }
@@ -124,7 +124,7 @@ async fn deliver(
 }
 
 /// The answer as a response once more, since its body was read.
-fn rebuilt(answer: Answer) -> Response {
+fn rebuilt(answer: &Answer) -> Response {
     let mut response = http::Response::new(Body::from(answer.body().clone()));
     *response.status_mut() = answer.status();
     response.headers_mut().clone_from(answer.headers());

@@ -68,11 +68,12 @@ impl Context {
             request,
             kept,
         };
-        let command = Command::Pin { token: self.token(), step: self.effect.step.clone(), request };
+        let command =
+            Command::Pin { token: self.token(), step: self.effect.step.clone(), request: Box::new(request) };
         match self.ask(command).await? {
             Answer::Pinned(pin) if self.takes(&pin) => {
                 self.check_lease()?;
-                Ok(pin)
+                Ok(*pin)
             }
             Answer::Pinned(_) => Err(self.unsent(changed(Refusal::RequestChanged(Difference::Recipe)))),
             _ => Err(self.unsent(unfitting())),

@@ -3,9 +3,10 @@
 use super::{DAY, page};
 use crate::contract::{Contract, KeyFormat, Remembered, Repeats, Signal};
 
-/// Payments, authorizations, captures, refunds, voids, cancellations, transfers and contexts. The account manager can
-/// change the window, and older pages give sandboxes 120 seconds. A repeated request that is done already is answered with 202, which is unknown here, since the same
-/// status is given to what is merely accepted.
+/// Payments, authorizations, captures, refunds, voids, cancellations, transfers and contexts.
+///
+/// The account manager can change the window, and older pages give sandboxes 120 seconds. A repeated request that is done
+/// already is answered with 202, which is unknown here, since the same status is given to what is merely accepted.
 pub const PAYMENTS: Contract = Contract::header("Cko-Idempotency-Key")
     .named("checkout::PAYMENTS")
     .key(KeyFormat::UUID)

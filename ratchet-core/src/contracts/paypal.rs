@@ -1,4 +1,4 @@
-//! PayPal REST. How long a key is remembered, and how long it may be, differs by API.
+//! `PayPal` REST. How long a key is remembered, and how long it may be, differs by API.
 
 use super::{DAY, HOUR, page, times};
 use crate::contract::{Contract, KeyFormat, Repeats, Source};
@@ -27,7 +27,7 @@ const fn api(name: &'static str) -> Contract {
 /// Orders v1: remembered for ever.
 pub const ORDERS_V1: Contract = api("paypal::ORDERS_V1").remembers_forever();
 
-/// Orders v2: 6 hours, and 72 where PayPal agreed to it; up to 108 characters.
+/// Orders v2: 6 hours, and 72 where `PayPal` agreed to it; up to 108 characters.
 pub const ORDERS_V2: Contract =
     api("paypal::ORDERS_V2").key(KeyFormat::up_to(108)).remembers_for(times(HOUR, 6));
 

@@ -47,7 +47,7 @@ pub enum Command {
         /// Of which step; `None` for the handler's own effect.
         step: Option<StepName>,
         /// What is about to be sent.
-        request: PinRequest,
+        request: Box<PinRequest>,
     },
     /// A step is about to be entered.
     BeginStep {
@@ -205,7 +205,7 @@ pub enum Answer {
     /// The lease is given back.
     Released,
     /// This is what to send, now and on every later attempt.
-    Pinned(Pin),
+    Pinned(Box<Pin>),
     /// The step may be entered.
     StepBegun,
     /// The step was finished by an earlier attempt and left this.

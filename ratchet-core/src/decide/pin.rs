@@ -38,7 +38,7 @@ pub(super) fn pin(
         earlier => new(request, token, first_at(effect, earlier.as_ref(), now)),
     };
     effect.pin = Some(pin.clone());
-    Ok(Decision::new(pinned, Answer::Pinned(pin)))
+    Ok(Decision::new(pinned, Answer::Pinned(Box::new(pin))))
 }
 
 /// Whether what is pinned stays and is what goes out.

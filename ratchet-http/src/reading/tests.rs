@@ -24,6 +24,7 @@ fn read(
 }
 
 const REPLAYED: &[(&str, &str)] = &[("idempotent-replayed", "TRUE")];
+const BUSY: Contract = Contract::header("K").signals(&[Signal::in_flight(409)]);
 const UNKNOWN: OutcomeKind = OutcomeKind::Unknown;
 
 #[test]
@@ -121,7 +122,6 @@ fn the_wish_to_wait_is_the_least_and_one_second_is_assumed_of_a_request_under_wa
             other => panic!("{other:?}"),
         }
     };
-    const BUSY: Contract = Contract::header("K").signals(&[Signal::in_flight(409)]);
     let after = |text: &'static str| {
         HeaderMap::from_iter([("retry-after".parse().unwrap(), HeaderValue::from_static(text))])
     };

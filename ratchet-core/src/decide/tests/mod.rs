@@ -193,7 +193,7 @@ fn finish(token: u64, step: StepName, outcome: Outcome) -> Command {
 }
 
 fn pin(token: u64, step: Option<StepName>, body: &str) -> Command {
-    Command::Pin { token: Token::new(token), step, request: request(body) }
+    Command::Pin { token: Token::new(token), step, request: Box::new(request(body)) }
 }
 
 fn request(body: &str) -> PinRequest {

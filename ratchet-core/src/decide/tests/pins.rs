@@ -5,7 +5,7 @@ use crate::model::{KeptRequest, Pin, SecretId};
 
 fn pinned(story: &mut Story, command: Command) -> Pin {
     match story.tell(command) {
-        Answer::Pinned(pin) => pin,
+        Answer::Pinned(pin) => *pin,
         other => panic!("a pin was expected, found {other:?}"),
     }
 }
@@ -71,7 +71,7 @@ fn every_change_in_the_same_attempt_or_after_an_unknown_one_is_stopped_and_named
     let later = second_attempt(unknown());
     for (token, story) in [(1, same), (2, later)] {
         for (request, what) in changes() {
-            let command = Command::Pin { token: Token::new(token), step: None, request };
+            let command = Command::Pin { token: Token::new(token), step: None, request: Box::new(request) };
             assert_eq!(story.refusal(command), Refusal::RequestChanged(what), "{what:?}");
         }
     }
@@ -88,7 +88,7 @@ fn a_new_secret_or_recipe_does_not_change_a_key_that_was_pinned() {
             secret: Some(SecretId::from_static("2026")),
             ..request("body")
         };
-        let command = Command::Pin { token: Token::new(2), step: None, request };
+        let command = Command::Pin { token: Token::new(2), step: None, request: Box::new(request) };
         assert_eq!(pinned(&mut story, command), Pin { by: Token::new(2), ..pinned_first });
     }
 }
@@ -97,7 +97,7 @@ fn a_new_secret_or_recipe_does_not_change_a_key_that_was_pinned() {
 fn a_record_made_for_a_destination_that_deduplicates_is_not_sent_to_one_that_does_not() {
     let story = Story::running(HEADER);
     let request = PinRequest { deduplicates: false, ..request("body") };
-    let command = Command::Pin { token: Token::new(1), step: None, request };
+    let command = Command::Pin { token: Token::new(1), step: None, request: Box::new(request) };
     assert_eq!(story.refusal(command.clone()), Refusal::RequestChanged(Difference::Place));
     assert!(Story::running(Contract::NONE).decide(&command).is_ok());
 }
@@ -110,7 +110,7 @@ fn kept(token: u64, body: &str) -> Command {
         body: body.to_owned(),
     };
     let request = PinRequest { request: kept.fingerprint(), kept: Some(kept), ..request(body) };
-    Command::Pin { token: Token::new(token), step: None, request }
+    Command::Pin { token: Token::new(token), step: None, request: Box::new(request) }
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn another_scope_or_key_is_never_pinned() {
                 "scope" => request.scope = Scope::of("account-8"),
                 _ => request.wire_key = "invoice:2".to_owned(),
             }
-            let command = Command::Pin { token: Token::new(2), step: None, request };
+            let command = Command::Pin { token: Token::new(2), step: None, request: Box::new(request) };
             assert_eq!(story.refusal(command), Refusal::RequestChanged(what));
         }
     }

@@ -144,7 +144,7 @@ pub(super) fn settle(token: u64, outcome: Outcome) -> Command {
 }
 
 pub(super) fn pin(token: u64, step: Option<StepName>, body: &str) -> Command {
-    Command::Pin { token: Token::new(token), step, request: request(body) }
+    Command::Pin { token: Token::new(token), step, request: Box::new(request(body)) }
 }
 
 pub(super) fn begin(token: u64, step: StepName, contract: Contract) -> Command {

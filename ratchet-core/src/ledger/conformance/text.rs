@@ -108,13 +108,13 @@ pub async fn pins_are_kept(fixture: Fixture) {
             request: RequestFingerprint::new("POST", AWKWARD, AWKWARD.as_bytes()),
             kept: Some(kept),
         };
-        let pin = Command::Pin { token: Token::new(1), step: step.clone(), request };
+        let pin = Command::Pin { token: Token::new(1), step: step.clone(), request: Box::new(request) };
         let Ok(Answer::Pinned(told)) = fixture.apply(&id("invoice:1"), pin).await else {
             panic!("pinned");
         };
         let record = fixture.record(&id("invoice:1")).await;
         let kept = record.effect_of(step.as_ref()).and_then(|effect| effect.pin.as_ref());
-        assert_eq!(kept, Some(&told));
+        assert_eq!(kept, Some(&*told));
         assert_eq!((told.wire_key.as_str(), told.recipe), (AWKWARD, Recipe(u16::MAX)));
         assert_eq!(told.scope.destination, format!("{AWKWARD}/scope"));
         assert_eq!(told.kept.map(|kept| kept.body), Some(AWKWARD.to_owned()));

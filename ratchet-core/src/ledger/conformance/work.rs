@@ -57,7 +57,7 @@ pub async fn a_pin_is_kept_for_every_later_attempt(fixture: Fixture) {
         first_at: at(SECOND),
     };
     let answer = fixture.apply(&id("invoice:1"), pin(1, None, "body")).await;
-    assert_eq!(answer, Ok(Answer::Pinned(expected.clone())));
+    assert_eq!(answer, Ok(Answer::Pinned(Box::new(expected.clone()))));
     assert_eq!(fixture.record(&id("invoice:1")).await.effect.pin, Some(expected.clone()));
     let settled = fixture.apply(&id("invoice:1"), settle(1, unknown())).await;
     assert_eq!(settled, Ok(Answer::Settled(State::Pending)));
@@ -98,9 +98,9 @@ pub async fn steps_are_kept_one_by_one(fixture: Fixture) {
     fixture.running(in_steps).await;
     let header = Contract::header("Idempotency-Key");
     for (command, answer) in [
-        (begin(1, CHARGE, header.clone()), Answer::StepBegun),
+        (begin(1, CHARGE, header), Answer::StepBegun),
         (finish(1, CHARGE, done(r#"{"charge":"ch_1"}"#)), Answer::StepFinished),
-        (begin(1, NOTIFY, header.clone()), Answer::StepBegun),
+        (begin(1, NOTIFY, header), Answer::StepBegun),
     ] {
         fixture.advance(SECOND);
         assert_eq!(fixture.apply(&invoice, command).await, Ok(answer));
@@ -120,7 +120,7 @@ pub async fn steps_are_kept_one_by_one(fixture: Fixture) {
     assert_eq!((charge.effect.may_be_applied, &charge.effect.pin), (false, &None));
     assert_eq!(charge.effect.first_started_at, Some(at(SECOND)));
     assert_eq!((notify.state, &notify.result), (StepState::Started, &None));
-    assert_eq!((notify.effect.may_be_applied, &notify.effect.pin), (true, &Some(notify_pin)));
+    assert_eq!((notify.effect.may_be_applied, &notify.effect.pin), (true, &Some(*notify_pin)));
     assert_eq!(notify.effect.first_started_at, Some(at(3 * SECOND)));
     assert!(!record.effect.may_be_applied, "the handler has no effect of its own");
 
@@ -128,7 +128,7 @@ pub async fn steps_are_kept_one_by_one(fixture: Fixture) {
     let again = fixture.claimed(&invoice).await;
     fixture.started(again).await;
     let charged = Answer::StepDone(Some(json(r#"{"charge":"ch_1"}"#)));
-    assert_eq!(fixture.apply(&invoice, begin(2, CHARGE, header.clone())).await, Ok(charged));
+    assert_eq!(fixture.apply(&invoice, begin(2, CHARGE, header)).await, Ok(charged));
     assert_eq!(fixture.apply(&invoice, begin(2, NOTIFY, header)).await, Ok(Answer::StepBegun));
 }
 
