@@ -67,7 +67,7 @@ pub use ratchet_postgres as postgres;
 #[cfg(feature = "sqlite")]
 pub use ratchet_sqlite as sqlite;
 
-pub use ratchet_core::contract::{Contract, Mechanism, Retention};
+pub use ratchet_core::contract::{Contract, Mechanism, Retention, Terms};
 pub use ratchet_core::decide::{Answer, Refusal, Stored, Verdict};
 pub use ratchet_core::ledger::{Filter, Page};
 pub use ratchet_core::model::State as RecordState;
@@ -76,12 +76,13 @@ pub use ratchet_core::random::{Random, SharedRandom};
 pub use ratchet_core::time::{Clock, SharedClock, Timestamp};
 pub use ratchet_core::{
     Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Closed, Conflict, Context, Enqueue,
-    EnqueueError, Enqueued, Failure, Fingerprint, Found, Generation, HiddenPath, HiddenPaths, Inquiry, Key,
-    KeyDigest, KeyError, KeyPart, LedgerError, ManageError, NameError, NamedStep, Namespace, NotAccepted,
-    OnUnknown, OnceError, OnceErrorKind, Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload,
-    PayloadError, Pin, Policy, Priority, Queue, Record, RecordId, Registry, RegistryError, Request,
-    RetryPolicy, Sending, StepName, Submission, Submitted, Token, Uncertainty, Version, VolatileFields,
-    Worker, WorkerBuilder, WorkerError, WorkerId, decide, ledger,
+    EnqueueError, Enqueued, Failure, Fingerprint, Found, Generation, HiddenPath, HiddenPaths, Inquiry,
+    KeptRequest, Key, KeyDigest, KeyError, KeyPart, LedgerError, ManageError, NameError, NamedStep,
+    Namespace, NotAccepted, OnUnknown, OnceError, OnceErrorKind, Operation, OperationName, Outcome,
+    OutcomeKind, PartWriter, Payload, PayloadError, Pin, Policy, Priority, Queue, Recipe, Record, RecordId,
+    Registry, RegistryError, Request, RequestFingerprint, RetryPolicy, Scope, SecretId, Sending, StepName,
+    Submission, Submitted, Token, Uncertainty, Version, VolatileFields, Worker, WorkerBuilder, WorkerError,
+    WorkerId, contract, contracts, decide, ledger,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 
@@ -103,6 +104,11 @@ pub struct Readme;
 #[cfg(all(doctest, feature = "http", feature = "sqlite"))]
 #[doc = include_str!("../docs/outbox.md")]
 pub struct Outbox;
+
+/// Compiles what the page on destinations shows.
+#[cfg(all(doctest, feature = "http", feature = "sqlite"))]
+#[doc = include_str!("../docs/destinations.md")]
+pub struct Destinations;
 
 /// Runs what the page on keys shows.
 #[cfg(doctest)]

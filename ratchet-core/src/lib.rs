@@ -5,6 +5,7 @@
 mod client;
 mod context;
 pub mod contract;
+pub mod contracts;
 pub mod decide;
 pub mod effect_guard;
 mod execution;
@@ -21,13 +22,14 @@ mod reconcile;
 mod registry;
 mod telemetry;
 pub mod time;
+mod wire_key;
 mod worker;
 
 pub use serde_json;
 
 pub use client::{Client, Enqueue, ManageError};
 pub use context::{CancelReason, Context, NamedStep, Sending};
-pub use contract::{Contract, Mechanism, Retention};
+pub use contract::{Contract, Mechanism, Retention, Terms};
 pub use effect_guard::{OnceError, OnceErrorKind};
 pub use execution::{Execution, Executor};
 pub use failure::Failure;

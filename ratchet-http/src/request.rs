@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-use ratchet_core::contract::Mechanism;
-use ratchet_core::{Cause, CauseKind, Context, Failure, Fingerprint};
+use ratchet_core::{Context, Failure, Sending};
 use reqwest::RequestBuilder;
-use reqwest::header::{HeaderName, HeaderValue};
 use serde::Serialize;
 
 use crate::answer::Answer;
-use crate::classify::{read_answer, read_error};
+use crate::identity::put_identity;
 use crate::json::sorted;
+use crate::prepare::{Terms, pin, prepare, unsendable};
+use crate::reading::{read_answer, read_error};
 
 /// A request that has no identity yet, and so cannot be delivered.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +23,7 @@ pub struct NoIdentity;
 pub struct Request<I> {
     http: reqwest::Client,
     builder: RequestBuilder,
+    terms: Terms,
     identity: I,
 }
 
@@ -34,13 +35,13 @@ impl<I> fmt::Debug for Request<I> {
 
 impl Request<NoIdentity> {
     pub(crate) fn new(http: reqwest::Client, builder: RequestBuilder) -> Self {
-        Self { http, builder, identity: NoIdentity }
+        Self { http, builder, terms: Terms::default(), identity: NoIdentity }
     }
 
     /// Sends it under the identity of this attempt's operation, in the place that the operation's contract names. Where
     /// the contract names none, nothing is added. Inside a named step, give it the context of the step.
     pub fn idempotent(self, ctx: &Context) -> Request<&Context> {
-        Request { http: self.http, builder: self.builder, identity: ctx }
+        Request { http: self.http, builder: self.builder, terms: self.terms, identity: ctx }
     }
 }
 
@@ -69,6 +70,30 @@ impl<I> Request<I> {
     /// A bearer token.
     pub fn bearer_auth(self, token: &str) -> Self {
         Self { builder: self.builder.bearer_auth(token), ..self }
+    }
+
+    /// Which account of the destination this is for, or which credential where the destination forgets its keys with one:
+    /// an id or a name, never the credential itself. A later attempt for another one is stopped before the network.
+    pub fn account(mut self, account: impl Into<String>) -> Self {
+        self.terms.account = Some(account.into());
+        self
+    }
+
+    /// Which region of the destination this is for, where its address does not say so.
+    pub fn region(mut self, region: impl Into<String>) -> Self {
+        self.terms.region = Some(region.into());
+        self
+    }
+
+    /// Keeps the request of the first attempt, and sends that again byte for byte, whatever this one says: for bodies with
+    /// something in them that is another one each time.
+    ///
+    /// Method, URL, body and its type are stored with the record, at most
+    /// [`KeptRequest::LARGEST`](ratchet_core::KeptRequest::LARGEST) bytes of text; other headers are those of the attempt.
+    /// Two different requests of one attempt need a step each.
+    pub fn keep_request(mut self) -> Self {
+        self.terms.keep = true;
+        self
     }
 
     /// Basic authentication.
@@ -109,80 +134,37 @@ impl Request<&Context> {
     /// A [`Failure`] that says what is known about the effect, for the handler to pass on.
     pub async fn deliver(self) -> Result<Answer, Failure> {
         let ctx = self.identity;
-        let mut request = prepare(self.builder).map_err(|cause| ctx.not_sent(cause))?;
-        let scope = request.url().origin().ascii_serialization();
-        let pin = ctx.pin(&scope, fingerprint(&request)).await?;
-        if let Mechanism::Header(name) = ctx.contract().mechanism() {
-            put_identity(request.headers_mut(), name, &pin.wire_key).map_err(|cause| ctx.not_sent(cause))?;
-        }
+        let built = self.builder.build().map_err(|error| unsendable(error.without_url()));
+        let mut request = built.and_then(prepare).map_err(|cause| ctx.not_sent(cause))?;
+        let pin = pin(ctx, &mut request, &self.terms).await?;
+        put_identity(&mut request, ctx, &pin)?;
         let asked = request.url().clone();
         // Unless an answer says otherwise below, this send stays unknown: also if this future is dropped.
         let sending = ctx.begin_send();
         let read = match self.http.execute(request).await {
-            Ok(response) => read_answer(response, &asked).await,
+            Ok(response) => read_answer(response, &asked, ctx.contract()).await,
             Err(error) => Err(read_error(&error)),
         };
-        match read {
-            Ok(answer) => {
-                sending.acted();
-                Ok(answer)
-            }
-            Err(failure) => {
-                let failure = sending.failed(failure);
-                tracing::debug!(
-                    outcome = failure.outcome().kind().as_str(),
-                    "the destination did not confirm"
-                );
-                Err(failure)
-            }
+        conclude(sending, read)
+    }
+}
+
+/// Tells the attempt how a send ended.
+pub(crate) fn conclude(sending: Sending, read: Result<Answer, Failure>) -> Result<Answer, Failure> {
+    match read {
+        Ok(answer) => {
+            sending.acted();
+            tracing::debug!(
+                replayed = answer.is_replayed(),
+                duplicate = answer.is_duplicate(),
+                "the destination confirmed"
+            );
+            Ok(answer)
+        }
+        Err(failure) => {
+            let failure = sending.failed(failure);
+            tracing::debug!(outcome = failure.outcome().kind().as_str(), "the destination did not confirm");
+            Err(failure)
         }
     }
-}
-
-/// The request as it will be sent, but for its identity.
-fn prepare(builder: RequestBuilder) -> Result<reqwest::Request, Cause> {
-    let mut request = builder.build().map_err(|error| unsendable(error.without_url()))?;
-    check_scheme(request.url().scheme())?;
-    // A fragment is never sent, so it is no part of what is asked for.
-    request.url_mut().set_fragment(None);
-    match request.body() {
-        Some(body) if body.as_bytes().is_none() => {
-            Err(unsendable("a body that is a stream cannot be sent again: collect it first"))
-        }
-        _ => Ok(request),
-    }
-}
-
-fn fingerprint(request: &reqwest::Request) -> Fingerprint {
-    let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default();
-    Fingerprint::of_parts(&[request.method().as_str().as_bytes(), request.url().as_str().as_bytes(), body])
-}
-
-fn check_scheme(scheme: &str) -> Result<(), Cause> {
-    match scheme {
-        "http" => Ok(()),
-        "https" if cfg!(feature = "tls") => Ok(()),
-        "https" => Err(unsendable("`https` needs the feature `tls` of this crate")),
-        _ => Err(unsendable("only `http` and `https` addresses can be requested")),
-    }
-}
-
-fn put_identity(headers: &mut reqwest::header::HeaderMap, name: &str, key: &str) -> Result<(), Cause> {
-    let bad = |_: reqwest::header::InvalidHeaderName| {
-        unsendable("the contract names a header that HTTP does not allow")
-    };
-    let name: HeaderName = name.parse().map_err(bad)?;
-    if headers.contains_key(&name) {
-        return Err(unsendable(format_args!(
-            "the header `{name}` was set by hand and carries the identity: leave it to `.idempotent(&ctx)`"
-        )));
-    }
-    let value = HeaderValue::from_str(key)
-        .map_err(|_| unsendable("the key has characters that HTTP does not allow"))?;
-    headers.insert(name, value);
-    Ok(())
-}
-
-fn unsendable(why: impl fmt::Display) -> Cause {
-    Cause::new(CauseKind::Handler, why)
 }

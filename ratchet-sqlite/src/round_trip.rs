@@ -6,9 +6,9 @@ use std::time::Duration;
 use ratchet_core::ledger::desk::{AttemptNotes, Sheet};
 use ratchet_core::{
     Attempt, AttemptEnd, AuditEntry, Cause, CauseKind, Contract, Effect, Fingerprint, Generation, Key, Lease,
-    Namespace, OnUnknown, OperationName, OutcomeKind, Payload, Pin, Policy, Priority, Queue, Record,
-    RecordId, RetryPolicy, State, Step, StepName, StepState, Timestamp, Token, Uncertainty, Version,
-    WorkerId, serde_json::json,
+    Namespace, OnUnknown, OperationName, OutcomeKind, Payload, Pin, Policy, Priority, Queue, Recipe, Record,
+    RecordId, RequestFingerprint, RetryPolicy, Scope, SecretId, State, Step, StepName, StepState, Timestamp,
+    Token, Uncertainty, Version, WorkerId, serde_json::json,
 };
 use sqlx::{Connection as _, SqliteConnection};
 
@@ -42,7 +42,7 @@ fn bare() -> Record {
         lease: None,
         attempts: 0,
         spent: 0,
-        effect: Effect::new(Contract::NONE),
+        effect: Effect::new(Contract::NONE.terms()),
         steps: BTreeMap::new(),
         cancel_requested: false,
         risk_accepted: false,
@@ -61,7 +61,8 @@ fn full() -> Record {
         effect: started(Contract::header("X-Request-Id").remembers_for(Duration::from_millis(1_500))),
         result: Some(awkward("step")),
     };
-    let unfinished = Step { state: StepState::Started, effect: Effect::new(Contract::STEPS), result: None };
+    let unfinished =
+        Step { state: StepState::Started, effect: Effect::new(Contract::STEPS.terms()), result: None };
     Record {
         policy: Policy {
             retry: RetryPolicy::RELAXED.within(Duration::new(3, 7)),
@@ -100,13 +101,16 @@ fn started(contract: Contract) -> Effect {
         first_started_at: Some(Timestamp::from_millis(11)),
         pin: Some(Pin {
             wire_key: "wire\0key 'quoted' \"twice\" \\ \u{1F600}".to_owned(),
-            recipe: 3,
-            scope: String::new(),
-            request: Fingerprint::of(b"request"),
+            recipe: Recipe(3),
+            secret: Some(SecretId::from_static("2026")),
+            place: "field a\"b".to_owned(),
+            scope: Scope::of("").account("a").region("r").route("POST /"),
+            request: RequestFingerprint::new("POST", "https://x", b"request"),
+            kept: None,
             by: Token::new(2),
             first_at: Timestamp::from_millis(22),
         }),
-        ..Effect::new(contract)
+        ..Effect::new(contract.terms())
     }
 }
 

@@ -3,8 +3,8 @@
 
 use ratchet_core::decide::Stored;
 use ratchet_core::{
-    Cause, Contract, Effect, Generation, Namespace, OperationName, Payload, Pin, Policy, Priority, Queue,
-    Record, RecordId, State, Step, StepName, StepState, Timestamp, Token, Tombstone, Uncertainty, Version,
+    Cause, Effect, Generation, Namespace, OperationName, Payload, Pin, Policy, Priority, Queue, Record,
+    RecordId, State, Step, StepName, StepState, Terms, Timestamp, Token, Tombstone, Uncertainty, Version,
     WorkerId, serde_json,
 };
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,7 @@ pub(crate) struct NewRow<'a> {
     priority: Priority,
     created_at: Timestamp,
     policy: &'a Policy,
-    contract: &'a Contract,
+    contract: &'a Terms,
     input: &'a str,
     #[serde(flatten)]
     facts: Facts<'a>,
@@ -176,7 +176,7 @@ pub(crate) struct StepRow {
     may_be_applied: bool,
     first_started_at: Option<Timestamp>,
     pin: Option<Pin>,
-    contract: Contract,
+    contract: Terms,
     result: Option<String>,
 }
 

@@ -51,7 +51,7 @@ use crate::schema;
 /// #     version: Version::from_static("1"),
 /// #     input: Payload::encode("inv_2048", Payload::LARGEST_INPUT)?,
 /// #     compared: None,
-/// #     policy: Policy::DEFAULT, contract: Contract::NONE, not_before: None, queue: Queue::DEFAULT,
+/// #     policy: Policy::DEFAULT, contract: Contract::NONE.terms(), not_before: None, queue: Queue::DEFAULT,
 /// #     priority: Priority(0), renewal: None,
 /// # };
 /// let pool = sqlx::SqlitePool::connect_with(options).await?;

@@ -141,14 +141,14 @@ async fn a_damaged_step_stops_its_own_record_alone() {
         let directory = tempfile::tempdir().unwrap();
         let ledger = open(directory.path()).await;
         for invoice in ["broken", "sound"] {
-            let in_steps = Submission { contract: Contract::STEPS, ..submission(invoice) };
+            let in_steps = Submission { contract: Contract::STEPS.terms(), ..submission(invoice) };
             let _ = ledger.submit(vec![in_steps]).await.unwrap();
         }
         let leased = claim(&ledger, 2).await;
         let begin = |token| Command::BeginStep {
             token,
             step: StepName::from_static("charge"),
-            contract: Contract::header("Idempotency-Key"),
+            contract: Contract::header("Idempotency-Key").terms(),
         };
         for (invoice, record) in ["broken", "sound"].into_iter().zip(&leased) {
             let started = apply(&ledger, invoice, Command::Start { token: record.token }).await;

@@ -58,10 +58,10 @@ async fn another_request_under_the_same_key_is_stopped_before_the_network() {
     let other_url =
         http.post(&format!("{}/x", destination.url)).json(&1).idempotent(&ctx).deliver().await.unwrap_err();
     let other_method = http.put(&destination.url).json(&1).idempotent(&ctx).deliver().await.unwrap_err();
-    for failure in [other_body, other_url, other_method] {
+    for (failure, what) in [(other_body, "body"), (other_url, "URL"), (other_method, "method")] {
         assert_eq!(failure.outcome().kind(), OutcomeKind::Unknown);
         assert_eq!(failure.outcome().cause().unwrap().kind(), CauseKind::RequestChanged);
-        assert!(failure.to_string().contains("request (method, URL or body) differs"), "{failure}");
+        assert!(failure.to_string().contains(&format!("the {what} of the request differs")), "{failure}");
     }
     assert_eq!(destination.received().len(), 1);
 }

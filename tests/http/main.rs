@@ -3,5 +3,9 @@
 #![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
 mod answers;
+mod contracts;
 mod identity;
+#[cfg(feature = "middleware")]
+mod middleware;
+mod phases;
 mod scripted;

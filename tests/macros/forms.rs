@@ -144,7 +144,7 @@ fn the_settings_of_the_attribute_reach_the_request() {
     assert_eq!(submission.queue.as_str(), "invoices");
     let other = collect_invoice::request(input()).queue("bulk");
     assert_eq!(other.into_submission(&ratchet::Namespace::DEFAULT).unwrap().queue.as_str(), "bulk");
-    assert_eq!(submission.contract, PAYMENTS);
+    assert_eq!(submission.contract, PAYMENTS.terms());
     assert_eq!(submission.id.key.as_str(), "invoice:whole_sale/7/inv%201:collect:v1");
 }
 

@@ -14,3 +14,4 @@ mod reconcile;
 mod serving;
 mod steps;
 mod support;
+mod wire_keys;

@@ -2,18 +2,22 @@
 
 mod cancellation;
 mod lease_clock;
+mod offers;
 mod orders;
+mod pinning;
 mod sends;
 mod step;
 mod unit_test;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 pub use cancellation::CancelReason;
 pub(crate) use cancellation::Cancellation;
 pub(crate) use lease_clock::{LeaseClock, Reading};
-use orders::{LedgerOrders, Orders, answered, unfitting};
+use offers::Offers;
+use orders::{LedgerOrders, Orders, answered};
 pub use sends::Sending;
 use sends::Sends;
 use step::Entered;
@@ -21,15 +25,13 @@ pub use step::NamedStep;
 
 use ratchet_key::KeyError;
 
-use crate::contract::{Contract, Mechanism};
-use crate::decide::{Answer, Command, PinRequest};
-use crate::effect_guard::is_in_transaction;
+use crate::contract::Contract;
+use crate::decide::{Answer, Command};
 use crate::failure::Failure;
 use crate::ledger::SharedLedger;
-use crate::model::{
-    Cause, CauseKind, Fingerprint, Outcome, Pin, Record, RecordId, StepName, Token, Version, WIRE_KEY_RECIPE,
-};
+use crate::model::{Cause, CauseKind, Effect, Outcome, Record, RecordId, SecretId, StepName, Token, Version};
 use crate::time::Timestamp;
+use crate::wire_key::WireSecrets;
 
 /// What an attempt knows about itself. Cheap to clone.
 ///
@@ -38,7 +40,7 @@ use crate::time::Timestamp;
 #[derive(Clone)]
 pub struct Context {
     attempt: Arc<Attempt>,
-    effect: Arc<Scope>,
+    effect: Arc<Target>,
 }
 
 /// What is the same for the whole attempt.
@@ -51,29 +53,37 @@ struct Attempt {
     cancellation: Arc<Cancellation>,
     orders: Box<dyn Orders>,
     entered: Entered,
+    secrets: Arc<WireSecrets>,
+    /// The secrets of what earlier attempts pinned.
+    pinned_with: BTreeMap<Option<StepName>, SecretId>,
 }
 
 /// What is different for each effect: of a step, or of the handler outside its steps.
-struct Scope {
+struct Target {
     step: Option<StepName>,
     contract: Contract,
-    wire_key: String,
+    key: String,
     sends: Arc<Sends>,
+    offers: Offers,
 }
 
 impl Context {
     pub(crate) fn of_attempt(
         record: &Record,
+        contract: Contract,
+        secrets: Arc<WireSecrets>,
         ledger: SharedLedger,
         lease: Arc<LeaseClock>,
         cancellation: Arc<Cancellation>,
     ) -> Result<Self, KeyError> {
         let orders = LedgerOrders { ledger, id: record.id.clone() };
-        Self::new(record, Box::new(orders), lease, cancellation)
+        Self::new(record, contract, secrets, Box::new(orders), lease, cancellation)
     }
 
     fn new(
         record: &Record,
+        contract: Contract,
+        secrets: Arc<WireSecrets>,
         orders: Box<dyn Orders>,
         lease: Arc<LeaseClock>,
         cancellation: Arc<Cancellation>,
@@ -87,21 +97,24 @@ impl Context {
             cancellation,
             orders,
             entered: Entered::default(),
+            secrets,
+            pinned_with: pinned_with(record),
         };
-        let effect = Scope::new(&record.id, None, record.effect.contract.clone())?;
+        let effect = Target::new(&record.id, None, contract)?;
         Ok(Self { attempt: Arc::new(attempt), effect: Arc::new(effect) })
     }
 
     /// The same attempt, for the effect of one step.
     fn within(&self, step: StepName, contract: Contract) -> Result<Self, KeyError> {
-        let effect = Scope::new(&self.attempt.id, Some(step), contract)?;
+        let effect = Target::new(&self.attempt.id, Some(step), contract)?;
         Ok(Self { attempt: Arc::clone(&self.attempt), effect: Arc::new(effect) })
     }
 
-    /// The identity in the form that a destination receives: the same on every attempt.
+    /// The identity as text: the same on every attempt. What a destination receives is this only where it takes such keys;
+    /// [`pin`](Self::pin) says what to send.
     #[must_use]
     pub fn key(&self) -> &str {
-        &self.effect.wire_key
+        &self.effect.key
     }
 
     /// The identity of the record.
@@ -177,54 +190,10 @@ impl Context {
         Failure::new(self.effect.sends.judge_unsent(failure.into_outcome()))
     }
 
-    /// Writes down what is about to be sent, before it is sent, and says what to send as the identity.
-    ///
-    /// `scope` is within what the destination compares keys (account, region, endpoint), `request` the fingerprint of
-    /// method, URL and body. Every later attempt must send the same.
-    ///
-    /// # Errors
-    /// A failure if the request differs from the pinned one, if the lease is gone or if it may not be sent again; in
-    /// each case this request was not sent.
-    pub async fn pin(&self, scope: &str, request: Fingerprint) -> Result<Pin, Failure> {
-        self.check_place()?;
-        self.check_lease()?;
-        let request = PinRequest {
-            wire_key: self.effect.wire_key.clone(),
-            recipe: WIRE_KEY_RECIPE,
-            scope: scope.to_owned(),
-            request,
-        };
-        let command = Command::Pin { token: self.token(), step: self.effect.step.clone(), request };
-        match self.ask(command).await? {
-            Answer::Pinned(pin) => {
-                self.check_lease()?;
-                Ok(pin)
-            }
-            _ => Err(self.unsent(unfitting())),
-        }
-    }
-
     /// Asks the ledger before something is done; where it does not answer, that was not done.
     async fn ask(&self, command: Command) -> Result<Answer, Failure> {
         let ordered = self.attempt.orders.order(command).await;
         answered(ordered).map_err(|failure| self.unsent(failure))
-    }
-
-    /// Whether this is a place to send from.
-    fn check_place(&self) -> Result<(), Failure> {
-        if is_in_transaction() {
-            return Err(self.misused(
-                "a transaction of `once` is open: send before or after it, since a transaction that waits for a \
-                 destination keeps everybody else waiting",
-            ));
-        }
-        if *self.contract().mechanism() == Mechanism::Database {
-            return Err(self.misused(
-                "the contract says that the effect is in a database, and this is a request: put it into a step with \
-                 the contract of its destination",
-            ));
-        }
-        Ok(())
     }
 
     /// A failure for code that cannot work: nothing was sent, and trying again would change nothing.
@@ -265,10 +234,19 @@ impl Context {
     }
 }
 
-impl Scope {
+impl Target {
     fn new(id: &RecordId, step: Option<StepName>, contract: Contract) -> Result<Self, KeyError> {
-        Ok(Self { wire_key: id.wire_key(step.as_ref())?, step, contract, sends: Arc::default() })
+        let key = id.as_text(step.as_ref())?;
+        Ok(Self { key, step, contract, sends: Arc::default(), offers: Offers::default() })
     }
+}
+
+/// With which secrets the pins of a record were made.
+fn pinned_with(record: &Record) -> BTreeMap<Option<StepName>, SecretId> {
+    let own = [(None, &record.effect)].into_iter();
+    let steps = record.steps.iter().map(|(name, step)| (Some(name.clone()), &step.effect));
+    let secret = |effect: &Effect| effect.pin.as_ref().and_then(|pin| pin.secret.clone());
+    own.chain(steps).filter_map(|(step, effect)| Some((step, secret(effect)?))).collect()
 }
 
 impl fmt::Debug for Context {

@@ -114,7 +114,7 @@ impl NamedStep<'_> {
             return Err(ctx.misused("a transaction of `once` is open: put the transaction into the step"));
         }
         let name = self.name.clone().map_err(|refused| ctx.misused(refused))?;
-        ctx.within(name, self.contract.clone()).map_err(|error| ctx.misused(error))
+        ctx.within(name, self.contract).map_err(|error| ctx.misused(error))
     }
 }
 
@@ -130,7 +130,7 @@ async fn lost(ctx: &Context, step: &Context, name: &StepName) -> Result<(), Fail
 async fn begin(ctx: &Context, step: &Context, name: &StepName) -> Result<Option<Option<Payload>>, Failure> {
     ctx.check_lease()?;
     let command =
-        Command::BeginStep { token: ctx.token(), step: name.clone(), contract: step.contract().clone() };
+        Command::BeginStep { token: ctx.token(), step: name.clone(), contract: step.contract().terms() };
     let ordered = ctx.attempt.orders.order(command).await;
     if ordered.is_err() {
         // The entry may have been written all the same, and would count as one that did not report.

@@ -10,6 +10,7 @@ use crate::decide::{SubmitDecision, decide_submission};
 use crate::model::{Generation, Namespace, Payload, Priority, Record, RecordId, Submission, Token};
 use crate::operation::Spec;
 use crate::time::{SharedClock, SystemClock, Timestamp};
+use crate::wire_key::WireSecrets;
 
 impl Context {
     /// A context for a unit test that calls a handler directly: the first attempt, in the default namespace, with a
@@ -29,7 +30,14 @@ impl Context {
         let running = Record { token: Token::new(1), attempts: 1, ..submitted.clone() };
         let orders = Box::new(UnitTestOrders::new(submitted, clock.clone()));
         let lease = Arc::new(LeaseClock::endless(clock));
-        Self::new(&running, orders, lease, Arc::new(Cancellation::new()))
+        Self::new(
+            &running,
+            spec.contract,
+            Arc::new(WireSecrets::of_unit_tests()),
+            orders,
+            lease,
+            Arc::new(Cancellation::new()),
+        )
     }
 }
 
@@ -39,9 +47,14 @@ impl Context {
     ///
     /// # Errors
     /// If the identity is too long.
-    pub fn of_leased(record: &Record, ledger: crate::ledger::SharedLedger) -> Result<Self, KeyError> {
+    pub fn of_leased(
+        record: &Record,
+        contract: crate::Contract,
+        ledger: crate::ledger::SharedLedger,
+    ) -> Result<Self, KeyError> {
         let lease = Arc::new(LeaseClock::endless(SystemClock::shared()));
-        Self::of_attempt(record, ledger, lease, Arc::new(Cancellation::new()))
+        let secrets = Arc::new(WireSecrets::of_unit_tests());
+        Self::of_attempt(record, contract, secrets, ledger, lease, Arc::new(Cancellation::new()))
     }
 }
 
@@ -52,7 +65,7 @@ fn submitted(spec: &Spec, id: RecordId) -> Record {
         input: Payload::from_stored("null"),
         compared: None,
         policy: spec.policy.clone(),
-        contract: spec.contract.clone(),
+        contract: spec.contract.terms(),
         not_before: None,
         queue: spec.queue.clone(),
         priority: Priority::default(),

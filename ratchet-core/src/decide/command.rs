@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::contract::Contract;
+use crate::contract::Terms;
 use crate::model::{
-    Attempt, AttemptEnd, AuditEntry, Cause, Fingerprint, Outcome, Payload, Pin, Record, State, StepName,
-    Token, Uncertainty, WorkerId,
+    Attempt, AttemptEnd, AuditEntry, Cause, KeptRequest, Outcome, Payload, Pin, Recipe, Record,
+    RequestFingerprint, Scope, SecretId, State, StepName, Token, Uncertainty, WorkerId,
 };
 use crate::time::Timestamp;
 
@@ -47,7 +47,7 @@ pub enum Command {
         /// Of which step; `None` for the handler's own effect.
         step: Option<StepName>,
         /// What is about to be sent.
-        request: PinRequest,
+        request: Box<PinRequest>,
     },
     /// A step is about to be entered.
     BeginStep {
@@ -56,7 +56,7 @@ pub enum Command {
         /// Its name.
         step: StepName,
         /// What its destination promises.
-        contract: Contract,
+        contract: Terms,
     },
     /// A step ended.
     FinishStep {
@@ -114,11 +114,19 @@ pub struct PinRequest {
     /// The key in the form that the destination accepts.
     pub wire_key: String,
     /// By which recipe it was made.
-    pub recipe: u16,
+    pub recipe: Recipe,
+    /// With which secret, where the recipe takes one.
+    pub secret: Option<SecretId>,
+    /// Where in the request the key stands.
+    pub place: String,
+    /// Whether the destination recognises the key there, as the code that sends says.
+    pub deduplicates: bool,
     /// Within what the destination compares keys.
-    pub scope: String,
-    /// SHA-256 over method, URL and body.
-    pub request: Fingerprint,
+    pub scope: Scope,
+    /// What the request looks like.
+    pub request: RequestFingerprint,
+    /// The request itself, where the one that was pinned first is to be sent by every attempt.
+    pub kept: Option<KeptRequest>,
 }
 
 impl std::fmt::Debug for PinRequest {
@@ -202,7 +210,7 @@ pub enum Answer {
     /// The lease is given back.
     Released,
     /// This is what to send, now and on every later attempt.
-    Pinned(Pin),
+    Pinned(Box<Pin>),
     /// The step may be entered.
     StepBegun,
     /// The step was finished by an earlier attempt and left this.
@@ -277,20 +285,49 @@ pub enum Refusal {
 /// In what a request differs from the pinned one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Difference {
-    /// The form of the identity.
+    /// The form of the identity, although it is made by the same recipe with the same secret.
     WireKey,
-    /// Within what the destination compares keys.
-    Scope,
-    /// Method, URL or body.
-    Request,
+    /// The recipe: the destination does not take the key of the earlier one any more.
+    Recipe,
+    /// Where the key stands in the request, or whether the destination looks for one at all.
+    Place,
+    /// The destination, such as the origin of the URL.
+    Destination,
+    /// The account or the credential.
+    Account,
+    /// The region.
+    Region,
+    /// The route.
+    Route,
+    /// The method.
+    Method,
+    /// The URL.
+    Url,
+    /// The body.
+    Body,
+}
+
+impl Difference {
+    /// Whether it is in the request alone, and not in what makes the identity.
+    #[must_use]
+    pub const fn is_of_the_request(self) -> bool {
+        matches!(self, Self::Method | Self::Url | Self::Body)
+    }
 }
 
 impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::WireKey => "wire key",
-            Self::Scope => "scope (account, region or endpoint)",
-            Self::Request => "request (method, URL or body)",
+            Self::Recipe => "recipe of the wire key (the contract does not take the pinned key any more)",
+            Self::Place => "mechanism of the contract",
+            Self::Destination => "destination",
+            Self::Account => "account or credential",
+            Self::Region => "region",
+            Self::Route => "route",
+            Self::Method => "method of the request",
+            Self::Url => "URL of the request",
+            Self::Body => "body of the request",
         })
     }
 }

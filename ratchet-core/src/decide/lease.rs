@@ -1,13 +1,13 @@
-//! Leases: granting, starting, extending and giving back; and what happens inside one (pins and steps).
+//! Leases: granting, starting, extending and giving back; and the steps inside one.
 
 use std::time::Duration;
 
-use super::command::{Answer, AttemptNote, Decision, Difference, PinRequest, Refusal};
+use super::command::{Answer, AttemptNote, Decision, Refusal};
 use super::settle::{may_run_again, repeatable, stop_sending};
 use super::{LONGEST_LEASE, Moment};
-use crate::contract::Contract;
+use crate::contract::Terms;
 use crate::model::{
-    Attempt, Effect, Lease, Outcome, Pin, Record, State, Step, StepName, StepState, Token, WorkerId,
+    Attempt, Effect, Lease, Outcome, Record, State, Step, StepName, StepState, Token, WorkerId,
 };
 use crate::time::Timestamp;
 
@@ -67,7 +67,7 @@ fn current(record: &Record, token: Token) -> Result<&Lease, Refusal> {
     }
 }
 
-fn started(record: &Record, token: Token) -> Result<(), Refusal> {
+pub(super) fn started(record: &Record, token: Token) -> Result<(), Refusal> {
     current(record, token)?.started_at.map(|_| ()).ok_or(Refusal::NotStarted)
 }
 
@@ -111,75 +111,11 @@ pub(super) fn unstarted(record: &Record, now: Timestamp) -> Record {
     free
 }
 
-pub(super) fn pin(
-    record: &Record,
-    token: Token,
-    step: Option<&StepName>,
-    request: &PinRequest,
-    now: Timestamp,
-) -> Result<Decision, Refusal> {
-    started(record, token)?;
-    let mut pinned = record.clone();
-    let effect = match step {
-        None => &mut pinned.effect,
-        Some(name) => match pinned.steps.get_mut(name) {
-            Some(step) if step.state == StepState::Started => &mut step.effect,
-            // Only a step that was entered is marked when the attempt falls silent.
-            _ => return Err(Refusal::NoStep),
-        },
-    };
-    if effect.may_be_applied {
-        repeatable(effect, record, now).map_err(Refusal::NotRepeatable)?;
-    }
-    if let Some(existing) = &effect.pin {
-        match difference(existing, request) {
-            None => {
-                // This attempt may send it as well, so only one that comes after it may replace it.
-                let confirmed = Pin { by: token, ..existing.clone() };
-                effect.pin = Some(confirmed.clone());
-                return Ok(Decision::new(pinned, Answer::Pinned(confirmed)));
-            }
-            // What a destination certainly never acted on may be replaced, but only by a later attempt: this one
-            // may have sent it.
-            Some(Difference::Request) if !effect.may_be_applied && existing.by < token => {}
-            Some(what) => return Err(Refusal::RequestChanged(what)),
-        }
-    }
-    let first_at = match &effect.pin {
-        Some(earlier) => earlier.first_at,
-        // An attempt that pinned nothing may have sent the identity by itself, so the window is open since then.
-        None if effect.may_be_applied => effect.first_started_at.unwrap_or(now),
-        None => now,
-    };
-    let pin = Pin {
-        wire_key: request.wire_key.clone(),
-        recipe: request.recipe,
-        scope: request.scope.clone(),
-        request: request.request,
-        by: token,
-        first_at,
-    };
-    effect.pin = Some(pin.clone());
-    Ok(Decision::new(pinned, Answer::Pinned(pin)))
-}
-
-fn difference(pin: &Pin, request: &PinRequest) -> Option<Difference> {
-    if pin.scope != request.scope {
-        Some(Difference::Scope)
-    } else if pin.wire_key != request.wire_key {
-        Some(Difference::WireKey)
-    } else if pin.request != request.request {
-        Some(Difference::Request)
-    } else {
-        None
-    }
-}
-
 pub(super) fn begin_step(
     record: &Record,
     token: Token,
     name: &StepName,
-    contract: &Contract,
+    contract: &Terms,
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     started(record, token)?;

@@ -5,6 +5,7 @@
 
 mod command;
 mod lease;
+mod pin;
 mod preview;
 mod resolve;
 mod settle;
@@ -70,9 +71,7 @@ pub fn decide(record: &Record, command: &Command, moment: Moment) -> Result<Deci
         Command::Renew { token, duration } => lease::renew(record, *token, *duration, moment.now),
         Command::Release { token } => lease::release(record, *token, moment.now),
         Command::Expire => settle::expire(record, moment),
-        Command::Pin { token, step, request } => {
-            lease::pin(record, *token, step.as_ref(), request, moment.now)
-        }
+        Command::Pin { token, step, request } => pin::pin(record, *token, step.as_ref(), request, moment.now),
         Command::BeginStep { token, step, contract } => {
             lease::begin_step(record, *token, step, contract, moment.now)
         }

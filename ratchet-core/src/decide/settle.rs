@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::command::{Answer, AttemptNote, Decision, Refusal};
 use super::{LONGEST_LEASE, Moment, lease, resolve};
-use crate::contract::Mechanism;
+use crate::contract::MechanismKind;
 use crate::model::{
     Cause, CauseKind, Effect, Outcome, OutcomeKind, Payload, Record, State, StepState, Token, Uncertainty,
 };
@@ -128,7 +128,7 @@ fn mark_unconfirmed(record: &mut Record) -> bool {
     // A handler that keeps its effects inside steps has none of its own, unless this attempt pinned one. One that began no
     // step did something else, or nothing: nobody knows.
     let pinned = record.effect.pin.as_ref().is_some_and(|pin| pin.by == record.token);
-    let in_steps = *record.effect.contract.mechanism() == Mechanism::Steps && !record.steps.is_empty();
+    let in_steps = record.effect.contract.mechanism() == MechanismKind::Steps && !record.steps.is_empty();
     if pinned || !in_steps {
         record.effect.may_be_applied = true;
     }

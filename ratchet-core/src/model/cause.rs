@@ -40,6 +40,8 @@ pub enum CauseKind {
     Status(u16),
     /// The destination answered success, and its body could not be read.
     UnreadableAnswer,
+    /// A request with this identity is under way at the destination.
+    InFlight,
     /// The destination knows this identity with another request.
     Mismatch,
     /// The request differs from the one that was pinned before the first send.
@@ -108,6 +110,7 @@ impl CauseKind {
             Self::Transport => "transport",
             Self::Status(_) => "status",
             Self::UnreadableAnswer => "unreadable_answer",
+            Self::InFlight => "in_flight",
             Self::Mismatch => "mismatch",
             Self::RequestChanged => "request_changed",
             Self::UnreadableInput => "unreadable_input",

@@ -98,9 +98,6 @@ impl fmt::Display for KeyDigest {
     }
 }
 
-/// How the identity is written for a destination: recipe 1 is the key itself with its marks.
-pub const WIRE_KEY_RECIPE: u16 = 1;
-
 impl RecordId {
     /// The identity as one text: the key, `#` and the generation if it is not the first, `!` and the step if there is
     /// one, `@` and the namespace if it is not the default one. No two identities of one operation give one text,
@@ -108,7 +105,7 @@ impl RecordId {
     ///
     /// # Errors
     /// If it is longer than [`ratchet_key::MAX_KEY_BYTES`].
-    pub fn wire_key(&self, step: Option<&StepName>) -> Result<String, KeyError> {
+    pub fn as_text(&self, step: Option<&StepName>) -> Result<String, KeyError> {
         let mut text = self.key.with_marks(self.generation.get(), step.map(StepName::as_str))?.to_string();
         if self.namespace != Namespace::DEFAULT {
             text.push('@');
@@ -126,19 +123,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wire_key_shows_what_differs_from_the_usual() {
+    fn the_text_shows_what_differs_from_the_usual() {
         let mut id = RecordId {
             namespace: Namespace::DEFAULT,
             operation: OperationName::from_static("collect_invoice"),
             key: Key::parse("invoice:inv_2048:collect:v1").unwrap(),
             generation: Generation::FIRST,
         };
-        assert_eq!(id.wire_key(None).unwrap(), "invoice:inv_2048:collect:v1");
+        assert_eq!(id.as_text(None).unwrap(), "invoice:inv_2048:collect:v1");
         assert_eq!(id.to_string(), format!("collect_invoice/{}", id.digest()));
         id.generation = id.generation.next();
         id.namespace = Namespace::from_static("staging");
         let step = StepName::from_static("charge");
-        assert_eq!(id.wire_key(Some(&step)).unwrap(), "invoice:inv_2048:collect:v1#2!charge@staging");
+        assert_eq!(id.as_text(Some(&step)).unwrap(), "invoice:inv_2048:collect:v1#2!charge@staging");
     }
 
     #[test]
@@ -149,6 +146,6 @@ mod tests {
             key: Key::parse(&"x".repeat(250)).unwrap(),
             generation: Generation::FIRST,
         };
-        assert_eq!(id.wire_key(None), Err(KeyError::TooLong { bytes: 258, limit: 255 }));
+        assert_eq!(id.as_text(None), Err(KeyError::TooLong { bytes: 258, limit: 255 }));
     }
 }

@@ -9,21 +9,23 @@ mod identity;
 mod name;
 mod outcome;
 mod payload;
+mod pin;
 mod record;
 mod submission;
 mod volatile;
 
 pub use attempt::{Attempt, AttemptEnd, AuditEntry};
 pub use cause::{Cause, CauseKind};
-pub use effect::{Effect, Pin, Step, StepState};
+pub use effect::{Effect, Step, StepState};
 #[cfg(test)]
 pub(crate) use hidden::HIDDEN;
 pub(crate) use hidden::hide;
 pub use hidden::{HiddenPath, HiddenPaths};
-pub use identity::{Generation, KeyDigest, RecordId, WIRE_KEY_RECIPE};
-pub use name::{NameError, Namespace, OperationName, Queue, StepName, Version, WorkerId};
+pub use identity::{Generation, KeyDigest, RecordId};
+pub use name::{NameError, Namespace, OperationName, Queue, SecretId, StepName, Version, WorkerId};
 pub use outcome::{Outcome, OutcomeKind};
 pub use payload::{Fingerprint, Payload, PayloadError};
+pub use pin::{KeptRequest, Pin, Recipe, RequestFingerprint, Scope};
 pub use record::{Lease, Priority, Record, State, Token, Tombstone, Uncertainty};
 pub use submission::{Conflict, Renewal, Submission, Submitted};
 pub(crate) use volatile::ObjectKind;

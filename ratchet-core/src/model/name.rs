@@ -110,6 +110,11 @@ name!(
     WorkerId, "a worker's name", 64, MIXED, "letters, digits, `_`, `.`, `+` and `-`"
 );
 
+name!(
+    /// Which secret a wire key was made with; never the secret itself.
+    SecretId, "the name of a secret", 32, LOWER, "a-z, 0-9, `_`, `.` and `-`"
+);
+
 impl Namespace {
     /// The namespace of everything that names no other.
     pub const DEFAULT: Self = Self::from_static("default");

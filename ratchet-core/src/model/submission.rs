@@ -4,7 +4,7 @@ use super::identity::RecordId;
 use super::name::{Queue, Version};
 use super::payload::{Fingerprint, Payload};
 use super::record::{Priority, State};
-use crate::contract::Contract;
+use crate::contract::Terms;
 use crate::policy::Policy;
 use crate::time::Timestamp;
 
@@ -22,7 +22,7 @@ pub struct Submission {
     /// How it is retried, bounded and kept.
     pub policy: Policy,
     /// What the destination promises.
-    pub contract: Contract,
+    pub contract: Terms,
     /// Not to be executed before this point.
     pub not_before: Option<Timestamp>,
     /// Where it waits for a worker; no part of its identity.

@@ -67,6 +67,15 @@ pub const fn checked_retention(spec: Spec) -> Spec {
 /// If it does not.
 #[must_use]
 pub const fn checked_tradeoff(spec: Spec) -> Spec {
+    if spec.contract.recognises_for_unstated_time() {
+        let text = Text::new()
+                .push("R011: the destination of `")
+                .push(spec.name.as_str())
+                .push("` recognises a repeated request and does not say for how long, and the attribute does not say what to do when ")
+                .push("it is unknown whether one took effect\nhelp: say how long it is with `.remembers_for(…)` on the contract, ")
+                .push("if you know, or add `on_unknown = park` (somebody looks into it), `may_duplicate` (send again) or `may_lose` (give up)");
+        panic!("{}", text.as_str());
+    }
     if matches!(spec.contract.mechanism(), Mechanism::None) {
         let text = Text::new()
                 .push("R011: the destination of `")

@@ -157,15 +157,15 @@ impl<O: Operation> Request<O> {
             generation,
         };
         // The marks of the identity count towards the limit of the key.
-        id.wire_key(None)?;
-        id.next_generation().wire_key(None)?;
+        id.as_text(None)?;
+        id.next_generation().as_text(None)?;
         Ok(Submission {
             id,
             version: spec.version.clone(),
             input,
             compared,
             policy: spec.policy.clone(),
-            contract: spec.contract.clone(),
+            contract: spec.contract.terms(),
             not_before: self.not_before,
             queue,
             priority: self.priority.unwrap_or(spec.priority),

@@ -81,8 +81,7 @@ impl Spec {
     /// Another destination than an unknown one.
     #[must_use]
     pub const fn to(mut self, contract: Contract) -> Self {
-        // What it replaces holds nothing that would have to be dropped, which the compiler cannot see.
-        std::mem::forget(std::mem::replace(&mut self.contract, contract));
+        self.contract = contract;
         self
     }
 

@@ -85,17 +85,18 @@ pub(super) async fn order(
 
 async fn run_handler(shared: &Arc<Shared>, record: &Record, held: &Held) -> Outcome {
     let served = Served { operation: record.id.operation.clone(), version: record.version.clone() };
+    let Some(handler) = shared.registry.get(&served) else {
+        return not_entered("the ledger handed out what this worker does not serve");
+    };
     let context = Context::of_attempt(
         record,
+        handler.spec().contract,
+        Arc::clone(&shared.secrets),
         shared.ledger.clone(),
         held.signals.clock.clone(),
         held.signals.cancellation.clone(),
     );
-    let (handler, context) = match (shared.registry.get(&served), context) {
-        (Some(handler), Ok(context)) => (handler, context),
-        (None, _) => return not_entered("the ledger handed out what this worker does not serve"),
-        (_, Err(_)) => return not_entered("the identity is longer than a key may be"),
-    };
+    let Ok(context) = context else { return not_entered("the identity is longer than a key may be") };
     let call = Call::new(context.clone(), Arc::clone(&shared.states));
     // A task of its own, so that a panic ends here and an abort works between two polls.
     let mut running = Running(tokio::spawn(handler.run(call, record.input.clone()).in_current_span()));

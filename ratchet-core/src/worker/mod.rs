@@ -7,7 +7,7 @@ mod reconcile;
 mod slots;
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,11 +22,11 @@ use crate::operation::{Handler, States};
 use crate::random::{SharedRandom, SystemRandom};
 use crate::registry::Registry;
 use crate::time::{SharedClock, SystemClock};
+use crate::wire_key::{WireSecrets, needs_secret};
 use heartbeat::Leases;
 use slots::Slots;
 
 /// Sets up a [`Worker`].
-#[derive(Debug)]
 #[must_use = "a builder does nothing until it is built"]
 pub struct WorkerBuilder {
     ledger: SharedLedger,
@@ -34,6 +34,7 @@ pub struct WorkerBuilder {
     registry: Registry,
     queues: Option<Result<BTreeSet<Queue>, NameError>>,
     states: States,
+    secrets: Vec<(String, Vec<u8>)>,
     concurrency: usize,
     lease: Duration,
     poll_interval: Duration,
@@ -60,6 +61,21 @@ pub enum WorkerError {
     /// This cannot be the name of a queue.
     #[error(transparent)]
     Queue(#[from] NameError),
+    /// A destination does not take every identity as it is, and there is no secret to make its keys with.
+    #[error(
+        "the destination of `{operation}` does not take every key as it is, or the worker serves a namespace of its own: \
+         give it a secret to make keys with, `.wire_secret(\"2026\", secret)`, of 32 random bytes"
+    )]
+    MissingSecret {
+        /// The operation.
+        operation: String,
+    },
+    /// A secret is refused.
+    #[error("{why}")]
+    Secret {
+        /// Why, without anything of it.
+        why: String,
+    },
     /// A number makes no sense.
     #[error("{what} must be {allowed}")]
     Setting {
@@ -70,6 +86,15 @@ pub enum WorkerError {
     },
 }
 
+impl fmt::Debug for WorkerBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkerBuilder")
+            .field("namespace", &self.namespace)
+            .field("registry", &self.registry)
+            .finish_non_exhaustive()
+    }
+}
+
 impl WorkerBuilder {
     pub(crate) fn new(ledger: SharedLedger, namespace: Namespace, registry: Registry) -> Self {
         Self {
@@ -78,6 +103,7 @@ impl WorkerBuilder {
             registry,
             queues: None,
             states: States::default(),
+            secrets: Vec::new(),
             concurrency: 16,
             lease: Duration::from_secs(30),
             poll_interval: Duration::from_millis(500),
@@ -103,6 +129,23 @@ impl WorkerBuilder {
     /// ```
     pub fn queues<Q: Into<String>>(mut self, names: impl IntoIterator<Item = Q>) -> Self {
         self.queues = Some(names.into_iter().map(Queue::new).collect());
+        self
+    }
+
+    /// A secret to make keys with for destinations that do not take the identity as it is, and its name.
+    ///
+    /// It has 32 bytes at least, of a random source, and is the same for all workers of a ledger. To change it, add another
+    /// one after it, under a new name: the last one counts for what was not sent before. What was sent goes on under its
+    /// key, which is on record, so an old secret can be left out when its successor is everywhere.
+    ///
+    /// ```
+    /// # fn secret(_: &str) -> Vec<u8> { vec![7; 32] }
+    /// # fn build(builder: ratchet_core::WorkerBuilder) -> ratchet_core::WorkerBuilder {
+    /// builder.wire_secret("2025", secret("WIRE_2025")).wire_secret("2026", secret("WIRE_2026"))
+    /// # }
+    /// ```
+    pub fn wire_secret(mut self, id: impl Into<String>, secret: impl Into<Vec<u8>>) -> Self {
+        self.secrets.push((id.into(), secret.into()));
         self
     }
 
@@ -150,7 +193,8 @@ impl WorkerBuilder {
     /// Checks that every handler can be called.
     ///
     /// # Errors
-    /// If the registry is empty, a handler's state is missing, a queue's name is refused or a setting makes no sense.
+    /// If the registry is empty, a handler's state is missing, a destination needs a secret that is missing, a queue's name
+    /// is refused or a setting makes no sense.
     pub fn build(self) -> Result<Worker, WorkerError> {
         self.check_settings()?;
         let offers = self.offers()?;
@@ -160,6 +204,12 @@ impl WorkerBuilder {
                 return Err(WorkerError::MissingState { operation, state: missing.name() });
             }
         }
+        let secrets =
+            WireSecrets::new(self.secrets).map_err(|error| WorkerError::Secret { why: error.to_string() })?;
+        let needs = |handler: &&Handler| needs_secret(&handler.spec().contract, &self.namespace);
+        if let (None, Some(handler)) = (secrets.newest(), self.registry.handlers().find(needs)) {
+            return Err(WorkerError::MissingSecret { operation: handler.spec().name.to_string() });
+        }
         let name = worker_name(&self.random);
         let shared = Shared {
             ledger: self.ledger,
@@ -167,6 +217,7 @@ impl WorkerBuilder {
             registry: self.registry,
             offers,
             states: Arc::new(self.states),
+            secrets: Arc::new(secrets),
             name,
             slots: Slots::new(self.concurrency),
             lease: self.lease,
@@ -236,6 +287,7 @@ struct Shared {
     /// What it claims.
     offers: Vec<Offer>,
     states: Arc<States>,
+    secrets: Arc<WireSecrets>,
     name: WorkerId,
     slots: Arc<Slots>,
     lease: Duration,

@@ -246,13 +246,16 @@ async fn a_renewal_waits_for_a_replay_that_is_under_way() {
 async fn an_order_that_waited_for_a_record_sees_its_steps_as_they_are() {
     let database = database().await;
     let ledger = open(&database).await;
-    let in_steps = Submission { contract: Contract::STEPS, ..submission("a") };
+    let in_steps = Submission { contract: Contract::STEPS.terms(), ..submission("a") };
     let _ = ledger.submit(vec![in_steps]).await.unwrap();
     let token = claim(&ledger, 1).await.remove(0).token;
     let step = StepName::from_static("charge");
     let order = |command| vec![Order { id: id("a"), command }];
-    let begin =
-        || Command::BeginStep { token, step: step.clone(), contract: Contract::header("Idempotency-Key") };
+    let begin = || Command::BeginStep {
+        token,
+        step: step.clone(),
+        contract: Contract::header("Idempotency-Key").terms(),
+    };
     for command in [Command::Start { token }, begin()] {
         ledger.apply(order(command)).await.unwrap().remove(0).unwrap();
     }

@@ -42,7 +42,7 @@ impl Shop {
     pub(crate) async fn submit(&self, invoice: &str) {
         let submission = Submission {
             policy: Policy { retry: AT_ONCE, ..Policy::DEFAULT },
-            contract: Contract::DATABASE,
+            contract: Contract::DATABASE.terms(),
             ..submission(invoice)
         };
         self.ledger.submit(vec![submission]).await.unwrap();
@@ -51,7 +51,7 @@ impl Shop {
     /// Leases and starts what is due.
     pub(crate) async fn attempt(&self) -> (Context, Record) {
         let record = self.ledger.claim(claim_of(1)).await.unwrap().pop().expect("a due record");
-        (Context::of_leased(&record, self.ledger.clone()).unwrap(), record)
+        (Context::of_leased(&record, Contract::DATABASE, self.ledger.clone()).unwrap(), record)
     }
 
     pub(crate) async fn first_attempt(&self) -> (Context, Record) {

@@ -50,7 +50,7 @@ pub(crate) fn submission(invoice: &str) -> Submission {
         input: payload(invoice),
         compared: None,
         policy: Policy::DEFAULT,
-        contract: Contract::header("Idempotency-Key"),
+        contract: Contract::header("Idempotency-Key").terms(),
         not_before: None,
         queue: Queue::DEFAULT,
         priority: Priority(0),

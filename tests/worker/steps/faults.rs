@@ -30,7 +30,7 @@ async fn one_step_is_not_entered_twice_at_the_same_time() {
 
 /// Gives a step up halfway and tries again in the same attempt.
 async fn gives_up(ctx: &Context, script: &Script, contract: Contract) -> Result<(), Failure> {
-    let step = || ctx.step("charge").to(contract.clone());
+    let step = || ctx.step("charge").to(contract);
     let first = step().run(async |step: Context| {
         script.send(&step);
         std::future::pending::<Result<(), Failure>>().await

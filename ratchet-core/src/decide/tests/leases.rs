@@ -68,7 +68,7 @@ fn the_start_is_merged_with_the_lease_only_where_the_destination_deduplicates() 
         (Contract::NONE, None, 0),
         (Contract::STEPS, None, 0),
     ] {
-        let story = Story::of(contract.clone()).then([lease_ahead()]);
+        let story = Story::of(contract).then([lease_ahead()]);
         assert_eq!(story.record.lease.and_then(|lease| lease.started_at), started_at, "{contract:?}");
         assert_eq!(story.record.attempts, attempts, "{contract:?}");
     }

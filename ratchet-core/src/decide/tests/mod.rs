@@ -18,7 +18,8 @@ use super::*;
 use crate::contract::Contract;
 use crate::model::{
     AttemptEnd, Cause, CauseKind, Fingerprint, Generation, Namespace, OperationName, Outcome, Payload,
-    Priority, Queue, RecordId, State, StepName, Submission, Token, Uncertainty, Version, WorkerId,
+    Priority, Queue, Recipe, RecordId, Scope, State, StepName, Submission, Token, Uncertainty, Version,
+    WorkerId,
 };
 use crate::policy::{OnUnknown, Policy, RetryPolicy};
 
@@ -55,7 +56,7 @@ impl Story {
 
     fn with(contract: Contract, change: impl FnOnce(&mut Policy)) -> Self {
         let mut submission = submission("invoice:1");
-        submission.contract = contract;
+        submission.contract = contract.terms();
         change(&mut submission.policy);
         let SubmitDecision::Insert { record, .. } = decide_submission(None, &submission, START) else {
             panic!("a new key is inserted");
@@ -140,7 +141,7 @@ fn submission(key: &str) -> Submission {
             retry: RetryPolicy { jitter_percent: 0, ..RetryPolicy::STANDARD },
             ..Policy::DEFAULT
         },
-        contract: HEADER,
+        contract: HEADER.terms(),
         not_before: None,
         queue: Queue::DEFAULT,
         priority: Priority(0),
@@ -186,7 +187,7 @@ fn resolve(verdict: Verdict) -> Command {
 }
 
 fn begin(token: u64, step: StepName, contract: Contract) -> Command {
-    Command::BeginStep { token: Token::new(token), step, contract }
+    Command::BeginStep { token: Token::new(token), step, contract: contract.terms() }
 }
 
 fn finish(token: u64, step: StepName, outcome: Outcome) -> Command {
@@ -194,15 +195,19 @@ fn finish(token: u64, step: StepName, outcome: Outcome) -> Command {
 }
 
 fn pin(token: u64, step: Option<StepName>, body: &str) -> Command {
-    Command::Pin { token: Token::new(token), step, request: request(body) }
+    Command::Pin { token: Token::new(token), step, request: Box::new(request(body)) }
 }
 
 fn request(body: &str) -> PinRequest {
     PinRequest {
         wire_key: "invoice:1".to_owned(),
-        recipe: 1,
-        scope: "account-7".to_owned(),
-        request: Fingerprint::of(body.as_bytes()),
+        recipe: Recipe::VERBATIM,
+        secret: None,
+        place: "header idempotency-key".to_owned(),
+        deduplicates: true,
+        scope: Scope::of("account-7"),
+        request: Fingerprint::of(body.as_bytes()).into(),
+        kept: None,
     }
 }
 

@@ -1,19 +1,13 @@
 //! What is about to be sent is written down before the first send.
 
 use super::*;
-use crate::model::Pin;
+use crate::model::{KeptRequest, Pin, SecretId};
 
 fn pinned(story: &mut Story, command: Command) -> Pin {
     match story.tell(command) {
-        Answer::Pinned(pin) => pin,
+        Answer::Pinned(pin) => *pin,
         other => panic!("a pin was expected, found {other:?}"),
     }
-}
-
-fn other(change: impl FnOnce(&mut PinRequest)) -> Command {
-    let mut request = request("body");
-    change(&mut request);
-    Command::Pin { token: Token::new(1), step: None, request }
 }
 
 fn second_attempt(first: Outcome) -> Story {
@@ -26,9 +20,12 @@ fn the_first_pin_says_what_by_whom_and_when() {
     let mut story = Story::running(HEADER).wait(SECOND);
     let expected = Pin {
         wire_key: "invoice:1".to_owned(),
-        recipe: 1,
-        scope: "account-7".to_owned(),
-        request: Fingerprint::of(b"body"),
+        recipe: Recipe::VERBATIM,
+        secret: None,
+        place: "header idempotency-key".to_owned(),
+        scope: Scope::of("account-7"),
+        request: Fingerprint::of(b"body").into(),
+        kept: None,
         by: Token::new(1),
         first_at: at(SECOND),
     };
@@ -47,45 +44,119 @@ fn the_same_request_keeps_its_pin() {
     }
 }
 
+/// Every change that makes it another request, or another identity.
+fn changes() -> Vec<(PinRequest, Difference)> {
+    let change = |change: fn(&mut PinRequest), what| {
+        let mut request = request("body");
+        change(&mut request);
+        (request, what)
+    };
+    vec![
+        change(|request| request.place = "field key".to_owned(), Difference::Place),
+        change(|request| request.deduplicates = false, Difference::Place),
+        change(|request| request.scope = Scope::of("elsewhere"), Difference::Destination),
+        change(|request| request.scope.account = Some("other".to_owned()), Difference::Account),
+        change(|request| request.scope.region = Some("eu".to_owned()), Difference::Region),
+        change(|request| request.scope.route = Some("refund".to_owned()), Difference::Route),
+        change(|request| request.wire_key = "invoice:2".to_owned(), Difference::WireKey),
+        change(|request| request.request.method = "PUT".to_owned(), Difference::Method),
+        change(|request| request.request.url = Fingerprint::of(b"/other"), Difference::Url),
+        change(|request| request.request.body = Fingerprint::of(b"other"), Difference::Body),
+    ]
+}
+
 #[test]
-fn another_request_key_or_scope_in_the_same_attempt_is_stopped() {
-    let story = Story::running(HEADER).then([pin(1, None, "body")]);
-    for (command, what) in [
-        (other(|request| request.request = Fingerprint::of(b"other")), Difference::Request),
-        (other(|request| request.wire_key = "invoice:2".to_owned()), Difference::WireKey),
-        (other(|request| request.scope = "account-8".to_owned()), Difference::Scope),
-    ] {
-        assert_eq!(story.refusal(command), Refusal::RequestChanged(what));
+fn every_change_in_the_same_attempt_or_after_an_unknown_one_is_stopped_and_named() {
+    let same = Story::running(HEADER).then([pin(1, None, "body")]);
+    let later = second_attempt(unknown());
+    for (token, story) in [(1, same), (2, later)] {
+        for (request, what) in changes() {
+            let command = Command::Pin { token: Token::new(token), step: None, request: Box::new(request) };
+            assert_eq!(story.refusal(command), Refusal::RequestChanged(what), "{what:?}");
+        }
     }
+}
+
+#[test]
+fn a_new_secret_or_recipe_does_not_change_a_key_that_was_pinned() {
+    for outcome in [unknown(), not_applied()] {
+        let mut story = second_attempt(outcome);
+        let pinned_first = story.record.effect.pin.clone().expect("a pin");
+        let request = PinRequest {
+            wire_key: "a3c1c5c4-0000-8000-8000-000000000000".to_owned(),
+            recipe: Recipe::KEYED,
+            secret: Some(SecretId::from_static("2026")),
+            ..request("body")
+        };
+        let command = Command::Pin { token: Token::new(2), step: None, request: Box::new(request) };
+        assert_eq!(pinned(&mut story, command), Pin { by: Token::new(2), ..pinned_first });
+    }
+}
+
+#[test]
+fn a_record_made_for_a_destination_that_deduplicates_is_not_sent_to_one_that_does_not() {
+    let story = Story::running(HEADER);
+    let request = PinRequest { deduplicates: false, ..request("body") };
+    let command = Command::Pin { token: Token::new(1), step: None, request: Box::new(request) };
+    assert_eq!(story.refusal(command.clone()), Refusal::RequestChanged(Difference::Place));
+    assert!(Story::running(Contract::NONE).decide(&command).is_ok());
+}
+
+fn kept(token: u64, body: &str) -> Command {
+    let kept = KeptRequest {
+        method: "POST".to_owned(),
+        url: "https://bank.example/transfers".to_owned(),
+        content_type: None,
+        body: body.to_owned(),
+    };
+    let request = PinRequest { request: kept.fingerprint(), kept: Some(kept), ..request(body) };
+    Command::Pin { token: Token::new(token), step: None, request: Box::new(request) }
+}
+
+#[test]
+fn a_kept_request_is_what_every_later_attempt_sends() {
+    let first = Story::running(HEADER).then([kept(1, "at noon")]).end(unknown());
+    let mut story = first.wait(HOUR).lease_and_start();
+    for body in ["at one", "at noon"] {
+        let again = pinned(&mut story, kept(2, body));
+        assert_eq!(again.kept.expect("a request").body, "at noon");
+        assert_eq!((again.by.get(), again.first_at), (2, START));
+    }
+    // Only where the code says so, and within the same scope.
+    assert_eq!(story.refusal(pin(2, None, "at one")), Refusal::RequestChanged(Difference::Method));
+    let Command::Pin { token, step, mut request } = kept(2, "at one") else { unreachable!() };
+    request.scope.account = Some("other".to_owned());
+    let elsewhere = Command::Pin { token, step, request };
+    assert_eq!(story.refusal(elsewhere), Refusal::RequestChanged(Difference::Account));
 }
 
 #[test]
 fn another_request_is_pinned_by_a_later_attempt_if_the_first_was_certainly_not_applied() {
     let mut story = second_attempt(not_applied());
     let replaced = pinned(&mut story, pin(2, None, "other"));
-    assert_eq!((replaced.request, replaced.by.get()), (Fingerprint::of(b"other"), 2));
+    assert_eq!((replaced.request.body, replaced.by.get()), (Fingerprint::of(b"other"), 2));
     assert_eq!(replaced.first_at, START, "the destination may have seen the key since then");
     let unsure = second_attempt(unknown());
-    assert_eq!(unsure.refusal(pin(2, None, "other")), Refusal::RequestChanged(Difference::Request));
+    assert_eq!(unsure.refusal(pin(2, None, "other")), Refusal::RequestChanged(Difference::Body));
 }
 
 #[test]
 fn an_attempt_that_confirmed_a_pin_may_not_replace_it() {
     let story = second_attempt(not_applied()).then([pin(2, None, "body")]);
-    assert_eq!(story.refusal(pin(2, None, "other")), Refusal::RequestChanged(Difference::Request));
+    assert_eq!(story.refusal(pin(2, None, "other")), Refusal::RequestChanged(Difference::Body));
 }
 
 #[test]
 fn another_scope_or_key_is_never_pinned() {
     for outcome in [unknown(), not_applied()] {
         let story = second_attempt(outcome);
-        for (change, what) in [("scope", Difference::Scope), ("key", Difference::WireKey)] {
+        for (change, what) in [("scope", Difference::Destination), ("key", Difference::WireKey)] {
             let mut request = request("body");
             match change {
-                "scope" => request.scope = "account-8".to_owned(),
+                "scope" => request.scope = Scope::of("account-8"),
                 _ => request.wire_key = "invoice:2".to_owned(),
             }
-            let command = Command::Pin { token: Token::new(2), step: None, request };
+            let command = Command::Pin { token: Token::new(2), step: None, request: Box::new(request) };
             assert_eq!(story.refusal(command), Refusal::RequestChanged(what));
         }
     }
@@ -95,7 +166,7 @@ fn another_scope_or_key_is_never_pinned() {
 fn nothing_is_pinned_for_a_send_that_would_be_blind() {
     let running = |contract: Contract| Story::running(contract).then([pin(1, None, "body")]).end(unknown());
     let mut story = running(HEADER.remembers_for(3 * HOUR)).wait(HOUR).lease_and_start();
-    assert_eq!(story.refusal(pin(2, None, "other")), Refusal::RequestChanged(Difference::Request));
+    assert_eq!(story.refusal(pin(2, None, "other")), Refusal::RequestChanged(Difference::Body));
     // The attempt itself slept until the window was over.
     story = story.wait(2 * HOUR);
     assert_eq!(story.refusal(pin(2, None, "body")), Refusal::NotRepeatable(Uncertainty::WindowOver));
@@ -126,7 +197,7 @@ fn steps_pin_for_themselves() {
     pinned(&mut story, pin(1, Some(NOTIFY), "mail"));
     assert_eq!(story.record.effect.pin, None);
     let request = |step| {
-        story.record.effect_of(Some(&step)).and_then(|effect| effect.pin.clone()).map(|pin| pin.request)
+        story.record.effect_of(Some(&step)).and_then(|effect| effect.pin.clone()).map(|pin| pin.request.body)
     };
     assert_eq!(request(CHARGE), Some(Fingerprint::of(b"charge")));
     assert_eq!(request(NOTIFY), Some(Fingerprint::of(b"mail")));

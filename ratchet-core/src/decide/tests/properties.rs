@@ -57,7 +57,7 @@ fn commands() -> impl Strategy<Value = Command> {
         3 => (prop::option::of(step.clone()), body)
             .prop_map(move |(step, body)| pin(0, step, body)),
         4 => (step.clone(), contracts())
-            .prop_map(move |(step, contract)| Command::BeginStep { token, step, contract }),
+            .prop_map(move |(step, contract)| begin(0, step, contract)),
         4 => (step, outcomes()).prop_map(move |(step, outcome)| Command::FinishStep { token, step, outcome }),
         6 => outcomes().prop_map(move |outcome| Command::Settle { token, outcome }),
         1 => Just(cancel()),
@@ -180,7 +180,8 @@ fn check_change(before: &Record, command: &Command, decision: &Decision, now: Ti
         }
         if effect.may_be_applied && then.may_be_applied {
             assert!(then.first_sent_at() <= effect.first_sent_at(), "{command:?} moved the deadline");
-            let wire = |effect: &Effect| effect.pin.as_ref().map(|pin| (pin.wire_key.clone(), pin.request));
+            let wire =
+                |effect: &Effect| effect.pin.as_ref().map(|pin| (pin.wire_key.clone(), pin.request.clone()));
             assert!(wire(effect).is_none() || wire(effect) == wire(then), "{command:?} changed what is sent");
         }
     }

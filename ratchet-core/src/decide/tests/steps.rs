@@ -56,7 +56,7 @@ fn an_unfinished_step_is_decided_by_its_own_contract() {
         (Contract::NONE, State::Uncertain, Some(Uncertainty::NoDeduplication)),
     ] {
         for outcome in [unknown(), not_applied(), rejected(), rejected_after_lookup()] {
-            let after = in_steps().then([begin(1, CHARGE, contract.clone())]).end(outcome.clone());
+            let after = in_steps().then([begin(1, CHARGE, contract)]).end(outcome.clone());
             assert_eq!((after.state(), after.why()), (state, why), "{contract:?}, {outcome:?}");
             assert_eq!(step_state(&after, &CHARGE), (StepState::Started, true));
             assert!(!after.record.effect.may_be_applied);
@@ -114,10 +114,10 @@ fn a_look_up_of_the_handler_says_nothing_about_a_step() {
 #[test]
 fn a_step_has_a_window_of_its_own_that_starts_when_it_is_first_entered() {
     let short = HEADER.remembers_for(3 * HOUR);
-    let story = in_steps().wait(HOUR).then([begin(1, CHARGE, short.clone())]).end(unknown());
+    let story = in_steps().wait(HOUR).then([begin(1, CHARGE, short)]).end(unknown());
     assert_eq!(story.record.steps[&CHARGE].effect.first_started_at, Some(at(HOUR)));
     let again = story.wait(HOUR).lease_and_start();
-    assert_eq!(again.clone().tell(begin(2, CHARGE, short.clone())), Answer::StepBegun);
+    assert_eq!(again.clone().tell(begin(2, CHARGE, short)), Answer::StepBegun);
     let late = again.wait(2 * HOUR);
     let blind = Refusal::NotRepeatable(Uncertainty::WindowOver);
     assert_eq!(late.refusal(begin(2, CHARGE, short)), blind);

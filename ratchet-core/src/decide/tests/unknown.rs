@@ -118,7 +118,7 @@ fn the_window_and_the_horizon_count_from_the_first_start_or_pin_to_the_last_mill
         (53 * MINUTE + 29 * SECOND, (State::Pending, None)),
         (53 * MINUTE + 30 * SECOND, (State::Uncertain, Some(Uncertainty::WindowOver))),
     ] {
-        let after = Story::running(short.clone()).wait(age).end(unknown());
+        let after = Story::running(short).wait(age).end(unknown());
         assert_eq!((after.state(), after.why()), expected, "{age:?}");
     }
     for (age, expected) in [

@@ -8,8 +8,8 @@ use crate::decide::{Answer, Command, PinRequest, Refusal, Stored, Verdict};
 use crate::ledger::{Claim, Offer, Order, Served};
 use crate::model::{
     Attempt, AuditEntry, Cause, CauseKind, Fingerprint, Generation, Namespace, OperationName, Outcome,
-    Payload, Priority, Queue, Record, RecordId, Renewal, State, StepName, Submission, Submitted, Token,
-    Version, WorkerId,
+    Payload, Priority, Queue, Recipe, Record, RecordId, Renewal, Scope, State, StepName, Submission,
+    Submitted, Token, Version, WorkerId,
 };
 use crate::policy::{Policy, RetryPolicy};
 use crate::time::{Clock as _, Timestamp};
@@ -68,7 +68,7 @@ pub(super) fn submission(key: &str) -> Submission {
         input: json(r#"{"amount":1200}"#),
         compared: None,
         policy: POLICY,
-        contract: Contract::header("Idempotency-Key"),
+        contract: Contract::header("Idempotency-Key").terms(),
         not_before: None,
         queue: Queue::DEFAULT,
         priority: Priority(0),
@@ -78,7 +78,7 @@ pub(super) fn submission(key: &str) -> Submission {
 
 /// The same for a destination that does not deduplicate.
 pub(super) fn unprotected(key: &str) -> Submission {
-    Submission { contract: Contract::NONE, ..submission(key) }
+    Submission { contract: Contract::NONE.terms(), ..submission(key) }
 }
 
 pub(super) fn with_input(key: &str, input: &str) -> Submission {
@@ -132,9 +132,13 @@ pub(super) fn rejected() -> Outcome {
 pub(super) fn request(body: &str) -> PinRequest {
     PinRequest {
         wire_key: "invoice:inv_1:v1".to_owned(),
-        recipe: 1,
-        scope: "api.example.com/account-7".to_owned(),
-        request: Fingerprint::of(body.as_bytes()),
+        recipe: Recipe::VERBATIM,
+        secret: None,
+        place: "header idempotency-key".to_owned(),
+        deduplicates: true,
+        scope: Scope::of("api.example.com/account-7"),
+        request: Fingerprint::of(body.as_bytes()).into(),
+        kept: None,
     }
 }
 
@@ -147,11 +151,11 @@ pub(super) fn settle(token: u64, outcome: Outcome) -> Command {
 }
 
 pub(super) fn pin(token: u64, step: Option<StepName>, body: &str) -> Command {
-    Command::Pin { token: Token::new(token), step, request: request(body) }
+    Command::Pin { token: Token::new(token), step, request: Box::new(request(body)) }
 }
 
 pub(super) fn begin(token: u64, step: StepName, contract: Contract) -> Command {
-    Command::BeginStep { token: Token::new(token), step, contract }
+    Command::BeginStep { token: Token::new(token), step, contract: contract.terms() }
 }
 
 pub(super) fn finish(token: u64, step: StepName, outcome: Outcome) -> Command {

@@ -193,7 +193,7 @@ pub async fn a_full_record_survives_a_round_trip(fixture: Fixture) {
             retention: 400 * DAY,
             replay_within: Some(3 * DAY),
         },
-        contract: Contract::header("X-Request-Id").remembers_for(30 * DAY),
+        contract: Contract::header("X-Request-Id").remembers_for(30 * DAY).terms(),
         priority: crate::model::Priority(-7),
         ..submission("invoice:1")
     };

@@ -34,7 +34,7 @@ pub async fn a_new_key_makes_a_pending_record(fixture: Fixture) {
         lease: None,
         attempts: 0,
         spent: 0,
-        effect: Effect::new(Contract::header("Idempotency-Key")),
+        effect: Effect::new(Contract::header("Idempotency-Key").terms()),
         steps: BTreeMap::new(),
         cancel_requested: false,
         risk_accepted: false,

@@ -8,8 +8,8 @@ use crate::contract::Contract;
 use crate::decide::{Answer, Command, PinRequest};
 use crate::ledger::{Declaration, LedgerError};
 use crate::model::{
-    Cause, CauseKind, Fingerprint, HiddenPaths, Outcome, Payload, Priority, Queue, Renewal, State,
-    Submission, Submitted, Token, VolatileFields,
+    Cause, CauseKind, HiddenPaths, KeptRequest, Outcome, Payload, Priority, Queue, Recipe, Renewal,
+    RequestFingerprint, Scope, SecretId, State, Submission, Submitted, Token, VolatileFields,
 };
 use crate::policy::Policy;
 
@@ -62,7 +62,8 @@ pub async fn the_detail_of_a_cause_is_kept(fixture: Fixture) {
 
 /// Inputs, and the results of records and of steps.
 pub async fn inputs_and_results_are_kept(fixture: Fixture) {
-    let submitted = Submission { input: document(), contract: Contract::STEPS, ..submission("invoice:1") };
+    let submitted =
+        Submission { input: document(), contract: Contract::STEPS.terms(), ..submission("invoice:1") };
     let _ = fixture.submit(submitted).await;
     let leased = fixture.claim(claim(1)).await.remove(0);
     assert_eq!(leased.input, document());
@@ -92,21 +93,32 @@ pub async fn pins_are_kept(fixture: Fixture) {
     let begun = fixture.apply(&id("invoice:1"), begin(1, CHARGE, Contract::header("Idempotency-Key"))).await;
     assert_eq!(begun, Ok(Answer::StepBegun));
     for step in [None, Some(CHARGE)] {
+        let kept = KeptRequest {
+            method: "POST".to_owned(),
+            url: format!("https://{AWKWARD}"),
+            content_type: Some(AWKWARD.to_owned()),
+            body: AWKWARD.to_owned(),
+        };
         let request = PinRequest {
             wire_key: AWKWARD.to_owned(),
-            recipe: u16::MAX,
-            scope: format!("{AWKWARD}/scope"),
-            request: Fingerprint::of(b"body"),
+            recipe: Recipe(u16::MAX),
+            secret: Some(SecretId::from_static("2026")),
+            place: AWKWARD.to_owned(),
+            deduplicates: true,
+            scope: Scope::of(format!("{AWKWARD}/scope")).account(AWKWARD).region("eu").route(AWKWARD),
+            request: RequestFingerprint::new("POST", AWKWARD, AWKWARD.as_bytes()),
+            kept: Some(kept),
         };
-        let pin = Command::Pin { token: Token::new(1), step: step.clone(), request };
+        let pin = Command::Pin { token: Token::new(1), step: step.clone(), request: Box::new(request) };
         let Ok(Answer::Pinned(told)) = fixture.apply(&id("invoice:1"), pin).await else {
             panic!("pinned");
         };
         let record = fixture.record(&id("invoice:1")).await;
         let kept = record.effect_of(step.as_ref()).and_then(|effect| effect.pin.as_ref());
-        assert_eq!(kept, Some(&told));
-        assert_eq!((told.wire_key.as_str(), told.recipe), (AWKWARD, u16::MAX));
-        assert_eq!(told.scope, format!("{AWKWARD}/scope"));
+        assert_eq!(kept, Some(&*told));
+        assert_eq!((told.wire_key.as_str(), told.recipe), (AWKWARD, Recipe(u16::MAX)));
+        assert_eq!(told.scope.destination, format!("{AWKWARD}/scope"));
+        assert_eq!(told.kept.map(|kept| kept.body), Some(AWKWARD.to_owned()));
     }
 }
 

@@ -7,7 +7,9 @@ use super::build::{
 use super::{Fixture, STARTED_AT};
 use crate::contract::Contract;
 use crate::decide::{Answer, Difference, Refusal};
-use crate::model::{CauseKind, OutcomeKind, Pin, State, StepName, StepState, Submission, Token, Uncertainty};
+use crate::model::{
+    CauseKind, OutcomeKind, Pin, Recipe, Scope, State, StepName, StepState, Submission, Token, Uncertainty,
+};
 
 /// The mark is on the record and on the attempt, and marking it again changes nothing.
 pub async fn a_start_is_durable_and_counted_once(fixture: Fixture) {
@@ -45,14 +47,17 @@ pub async fn a_pin_is_kept_for_every_later_attempt(fixture: Fixture) {
     fixture.advance(SECOND);
     let expected = Pin {
         wire_key: "invoice:inv_1:v1".to_owned(),
-        recipe: 1,
-        scope: "api.example.com/account-7".to_owned(),
+        recipe: Recipe::VERBATIM,
+        secret: None,
+        place: "header idempotency-key".to_owned(),
+        scope: Scope::of("api.example.com/account-7"),
         request: request("body").request,
+        kept: None,
         by: Token::new(1),
         first_at: at(SECOND),
     };
     let answer = fixture.apply(&id("invoice:1"), pin(1, None, "body")).await;
-    assert_eq!(answer, Ok(Answer::Pinned(expected.clone())));
+    assert_eq!(answer, Ok(Answer::Pinned(Box::new(expected.clone()))));
     assert_eq!(fixture.record(&id("invoice:1")).await.effect.pin, Some(expected.clone()));
     let settled = fixture.apply(&id("invoice:1"), settle(1, unknown())).await;
     assert_eq!(settled, Ok(Answer::Settled(State::Pending)));
@@ -62,7 +67,10 @@ pub async fn a_pin_is_kept_for_every_later_attempt(fixture: Fixture) {
     let Ok(Answer::Pinned(kept)) = fixture.apply(&id("invoice:1"), pin(2, None, "body")).await else {
         panic!("the same request is pinned again");
     };
-    assert_eq!((kept.wire_key, kept.recipe, kept.scope), (expected.wire_key, 1, expected.scope));
+    assert_eq!(
+        (kept.wire_key, kept.recipe, kept.scope),
+        (expected.wire_key, Recipe::VERBATIM, expected.scope)
+    );
     assert_eq!((kept.request, kept.first_at), (expected.request, at(SECOND)));
 }
 
@@ -73,7 +81,7 @@ pub async fn a_changed_request_is_refused_and_changes_nothing(fixture: Fixture) 
     assert!(matches!(pinned, Ok(Answer::Pinned(_))));
     let before = fixture.record(&id("invoice:1")).await;
     let answer = fixture.apply(&id("invoice:1"), pin(1, None, "other")).await;
-    assert_eq!(answer, Err(Refusal::RequestChanged(Difference::Request)));
+    assert_eq!(answer, Err(Refusal::RequestChanged(Difference::Body)));
     assert_eq!(fixture.record(&id("invoice:1")).await, before);
     let cause = crate::model::Cause::new(CauseKind::RequestChanged, "the body differs");
     let settled = fixture.apply(&id("invoice:1"), settle(1, crate::model::Outcome::unknown(cause))).await;
@@ -85,14 +93,14 @@ pub async fn a_changed_request_is_refused_and_changes_nothing(fixture: Fixture) 
 
 /// Each step has a state, a pin and a result of its own; a finished one is not entered again.
 pub async fn steps_are_kept_one_by_one(fixture: Fixture) {
-    let in_steps = Submission { contract: Contract::STEPS, ..submission("invoice:1") };
+    let in_steps = Submission { contract: Contract::STEPS.terms(), ..submission("invoice:1") };
     let invoice = id("invoice:1");
     fixture.running(in_steps).await;
     let header = Contract::header("Idempotency-Key");
     for (command, answer) in [
-        (begin(1, CHARGE, header.clone()), Answer::StepBegun),
+        (begin(1, CHARGE, header), Answer::StepBegun),
         (finish(1, CHARGE, done(r#"{"charge":"ch_1"}"#)), Answer::StepFinished),
-        (begin(1, NOTIFY, header.clone()), Answer::StepBegun),
+        (begin(1, NOTIFY, header), Answer::StepBegun),
     ] {
         fixture.advance(SECOND);
         assert_eq!(fixture.apply(&invoice, command).await, Ok(answer));
@@ -112,7 +120,7 @@ pub async fn steps_are_kept_one_by_one(fixture: Fixture) {
     assert_eq!((charge.effect.may_be_applied, &charge.effect.pin), (false, &None));
     assert_eq!(charge.effect.first_started_at, Some(at(SECOND)));
     assert_eq!((notify.state, &notify.result), (StepState::Started, &None));
-    assert_eq!((notify.effect.may_be_applied, &notify.effect.pin), (true, &Some(notify_pin)));
+    assert_eq!((notify.effect.may_be_applied, &notify.effect.pin), (true, &Some(*notify_pin)));
     assert_eq!(notify.effect.first_started_at, Some(at(3 * SECOND)));
     assert!(!record.effect.may_be_applied, "the handler has no effect of its own");
 
@@ -120,7 +128,7 @@ pub async fn steps_are_kept_one_by_one(fixture: Fixture) {
     let again = fixture.claimed(&invoice).await;
     fixture.started(again).await;
     let charged = Answer::StepDone(Some(json(r#"{"charge":"ch_1"}"#)));
-    assert_eq!(fixture.apply(&invoice, begin(2, CHARGE, header.clone())).await, Ok(charged));
+    assert_eq!(fixture.apply(&invoice, begin(2, CHARGE, header)).await, Ok(charged));
     assert_eq!(fixture.apply(&invoice, begin(2, NOTIFY, header)).await, Ok(Answer::StepBegun));
 }
 

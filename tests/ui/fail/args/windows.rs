@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ratchet::{Contract, Failure, Input, RetryPolicy};
+use ratchet::{Contract, Failure, Input, RetryPolicy, contracts};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, Input)]
@@ -43,6 +43,22 @@ async fn nothing_said(_input: Order) -> Result<(), Failure> {
 
 #[ratchet::operation(name = "f", version = "1", key = "f:<order_id>", destination = NOTHING)]
 async fn nothing_said_of_a_constant(_input: Order) -> Result<(), Failure> {
+    Ok(())
+}
+
+// Five minutes in which duplicates are dropped are less than the usual retries take.
+#[ratchet::operation(name = "g", version = "1", key = "g:<order_id>", destination = contracts::aws::SQS_FIFO)]
+async fn queued_and_forgotten(_input: Order) -> Result<(), Failure> {
+    Ok(())
+}
+
+#[ratchet::operation(name = "h", version = "1", key = "h:<order_id>", destination = contracts::postmark::EMAIL)]
+async fn nothing_said_of_a_provider(_input: Order) -> Result<(), Failure> {
+    Ok(())
+}
+
+#[ratchet::operation(name = "i", version = "1", key = "i:<order_id>", destination = contracts::gocardless::CREATE)]
+async fn for_how_long_is_not_said(_input: Order) -> Result<(), Failure> {
     Ok(())
 }
 

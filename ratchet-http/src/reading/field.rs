@@ -1,0 +1,51 @@
+//! Fields of a JSON body, found by a path such as `error.errors.*.reason`.
+
+use serde_json::Value;
+
+/// Whether the path leads to this text or number.
+pub(super) fn is_there(body: &Value, path: &str, value: &str) -> bool {
+    find(body, path, &mut |found| (as_text(found).as_deref() == Some(value)).then_some(())).is_some()
+}
+
+/// The first text or number that the path leads to.
+pub(super) fn text_at(body: &Value, path: &str) -> Option<String> {
+    find(body, path, &mut as_text)
+}
+
+fn as_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn find<T>(value: &Value, path: &str, pick: &mut impl FnMut(&Value) -> Option<T>) -> Option<T> {
+    if path.is_empty() {
+        return pick(value);
+    }
+    let (name, rest) = path.split_once('.').unwrap_or((path, ""));
+    match value {
+        Value::Object(members) => find(members.get(name)?, rest, pick),
+        Value::Array(items) if name == "*" => items.iter().find_map(|item| find(item, rest, pick)),
+        Value::Array(items) => find(items.get(name.parse::<usize>().ok()?)?, rest, pick),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_leads_through_objects_and_lists() {
+        let body = serde_json::json!({"a": {"b": [{"c": "x"}, {"c": 704}]}, "d": true, "e.f": 1});
+        assert!(is_there(&body, "a.b.*.c", "x") && is_there(&body, "a.b.*.c", "704"));
+        assert!(is_there(&body, "a.b.1.c", "704") && is_there(&body, "d", "true"));
+        for absent in ["a", "a.b", "a.b.*", "a.b.2.c", "a.b.x.c", "a.b.*.c.d", "e.f", "", "x"] {
+            assert_eq!(text_at(&body, absent), None, "{absent}");
+        }
+        assert!(!is_there(&body, "a.b.0.c", "X"));
+    }
+}
