@@ -10,6 +10,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
 use tracing::Instrument as _;
 
 use crate::context::{CancelReason, Cancellation, Context, LeaseClock, Reading};
+use crate::contract::Contract;
 use crate::decide::{Answer, Command, LONGEST_LEASE, Refusal, Stored};
 use crate::ledger::{LedgerError, Order, SharedLedger};
 use crate::model::{Cause, CauseKind, Outcome, Record, RecordId, WorkerId};
@@ -23,11 +24,12 @@ use crate::time::SharedClock;
 ///
 /// ```
 /// use std::time::Duration;
-/// use ratchet_core::{Execution, Executor, LedgerError, Outcome, Payload, RecordId, SharedLedger, SystemClock, WorkerId};
+/// use ratchet_core::{Contract, Execution, Executor, LedgerError, Outcome, Payload, RecordId, SharedLedger, SystemClock, WorkerId};
 ///
 /// /// Executes a record that was submitted, if it is to be executed now.
 /// async fn execute(ledger: SharedLedger, id: RecordId, name: WorkerId) -> Result<(), LedgerError> {
-///     let executor = Executor { name, lease: Duration::from_secs(30), clock: SystemClock::shared() };
+///     let (lease, clock) = (Duration::from_secs(30), SystemClock::shared());
+///     let executor = Executor { name, lease, clock, contract: Contract::NONE };
 ///     let Ok(execution) = Execution::begin(ledger, id, executor).await? else { return Ok(()) };
 ///     let ctx = execution.context().clone();
 ///     let ended = execution.run(async move { format!("\"done under {}\"", ctx.key()) }).await;
@@ -59,6 +61,8 @@ pub struct Executor {
     pub lease: Duration,
     /// The clocks that the lease is watched by.
     pub clock: SharedClock,
+    /// What the destination of the handler promises.
+    pub contract: Contract,
 }
 
 impl Execution {
@@ -74,7 +78,7 @@ impl Execution {
         id: RecordId,
         executor: Executor,
     ) -> Result<Result<Self, Refusal>, LedgerError> {
-        let Executor { name, lease: span, clock } = executor;
+        let Executor { name, lease: span, clock, contract } = executor;
         let span = span.clamp(Duration::from_millis(3), LONGEST_LEASE);
         let asked = Reading::of(&clock);
         let lease = Command::Lease { worker: name.clone(), duration: span, start_if_safe: true };
@@ -100,7 +104,14 @@ impl Execution {
         }
         let lease = Arc::new(LeaseClock::new(clock.clone(), asked, span));
         let cancellation = Arc::<Cancellation>::default();
-        let context = Context::of_attempt(&record, ledger.clone(), lease.clone(), cancellation.clone());
+        let context = Context::of_attempt(
+            &record,
+            contract,
+            Arc::default(),
+            ledger.clone(),
+            lease.clone(),
+            cancellation.clone(),
+        );
         let Ok(context) = context else {
             return Ok(Err(Refusal::Damaged { what: "its identity is longer than a key may be".to_owned() }));
         };

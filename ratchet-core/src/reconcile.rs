@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin as Pinned;
 use std::sync::Arc;
 
-use crate::contract::Contract;
+use crate::contract::Terms;
 use crate::decide::Verdict;
 use crate::failure::Failure;
 use crate::model::{Payload, Pin, Record, RecordId, Version};
@@ -74,9 +74,9 @@ impl Inquiry {
         &self.record.version
     }
 
-    /// What the destination promises.
+    /// What the record keeps of what the destination promises.
     #[must_use]
-    pub fn contract(&self) -> &Contract {
+    pub fn terms(&self) -> &Terms {
         &self.record.effect.contract
     }
 

@@ -78,7 +78,7 @@ impl Registry {
             hidden: handler.hidden(),
             volatile: handler.volatile(),
             policy: handler.spec().policy.clone(),
-            contract: handler.spec().contract.clone(),
+            contract: handler.spec().contract.terms(),
             priority: handler.spec().priority,
             queue: handler.spec().queue.clone(),
         };

@@ -90,7 +90,7 @@ impl Mailer {
         check_first(ctx)?;
         let letter = Letter::new(message).map_err(|cause| ctx.not_sent(cause))?;
         // Recipients' mail stores compare Message-IDs, and the domain is a part of these.
-        let pin = ctx.pin(&self.domain, letter.fingerprint()).await?;
+        let pin = ctx.pin(&*self.domain, letter.fingerprint()).await?;
         let id = MessageId::of(&pin.wire_key, &self.domain);
         let message = letter.under(&id, first_sent(&pin)).map_err(|cause| ctx.not_sent(cause))?;
         let announced = Announced::to(&self.relay, &letter, &message).await.map_err(|refusal| {

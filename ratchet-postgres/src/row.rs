@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use ratchet_core::decide::Stored;
 use ratchet_core::{
-    Contract, Effect, Payload, Policy, Priority, Record, Step, StepName, StepState, Timestamp, Tombstone,
+    Effect, Payload, Policy, Priority, Record, Step, StepName, StepState, Terms, Timestamp, Tombstone,
     serde_json,
 };
 use serde::de::DeserializeOwned;
@@ -137,7 +137,7 @@ pub(crate) fn purge_at(record: &Record) -> Option<Timestamp> {
 #[derive(Default)]
 pub(crate) struct Snapshots<'a> {
     policies: HashMap<&'a str, Policy>,
-    contracts: HashMap<&'a str, Contract>,
+    contracts: HashMap<&'a str, Terms>,
 }
 
 fn known<'a, T: Clone + DeserializeOwned>(seen: &mut HashMap<&'a str, T>, text: &'a str) -> Result<T, Fault> {

@@ -68,7 +68,7 @@ async fn a_reopened_ledger_holds_everything() {
         hidden: HiddenPaths::default(),
         volatile: VolatileFields::default(),
         policy: Policy::DEFAULT,
-        contract: Contract::NONE,
+        contract: Contract::NONE.terms(),
         priority: Priority(0),
         queue: Queue::DEFAULT,
     };

@@ -26,7 +26,7 @@ async fn mail(job: Job) -> Result<u64, Failure> {
     Ok(job.id)
 }
 
-#[ratchet::operation(name = "plain", version = "1", key = "plain:<id>")]
+#[ratchet::operation(name = "anywhere", version = "1", key = "anywhere:<id>")]
 async fn plain(job: Job) -> Result<u64, Failure> {
     Ok(job.id)
 }

@@ -57,7 +57,7 @@ impl Bank {
     }
 }
 
-#[ratchet::operation(name = "transfer", version = "1", key = "transfer:<id>", destination = none,
+#[ratchet::operation(name = "move_money", version = "1", key = "moved:<id>", destination = none,
     reconcile = look_up, timeout = "5s")]
 async fn transfer(ctx: Context, State(bank): State<Bank>, input: Transfer) -> Result<String, Failure> {
     ctx.pin("bank", Fingerprint::of(&input.id.to_be_bytes())).await?;
@@ -71,7 +71,7 @@ async fn transfer(ctx: Context, State(bank): State<Bank>, input: Transfer) -> Re
 }
 
 async fn look_up(about: Inquiry, input: Transfer) -> Result<Found<String>, Failure> {
-    assert_eq!(about.id().key.as_str(), format!("transfer:{}", input.id));
+    assert_eq!(about.id().key.as_str(), format!("moved:{}", input.id));
     let bank: Bank = about.state()?;
     let mut books = bank.books();
     books.asked_for.push(about.key().to_owned());
@@ -88,7 +88,7 @@ async fn an_effect_that_the_destination_shows_ends_the_record_well() {
     let id = id_of(transfer::enqueue(&ratchet, Transfer { id: 7 }).await.unwrap());
     let record = in_state(&ratchet, &id, RecordState::Succeeded).await;
     assert_eq!(record.result.unwrap().as_str(), r#""tr_1""#);
-    assert_eq!(bank.books().asked_for, ["transfer:7"], "the pinned key");
+    assert_eq!(bank.books().asked_for, ["moved:7"], "the pinned key");
     assert_eq!(bank.books().effects, 1);
     assert_eq!(bank.books().attempts, [1]);
     let audit = ratchet.audit(id).await.unwrap();

@@ -27,7 +27,7 @@ pub use memory::MemoryLedger;
 pub use offer::{AwaitedEnds, Offer, Room};
 pub(crate) use purge::purge_all;
 
-use crate::contract::Contract;
+use crate::contract::{Contract, Terms};
 use crate::decide::{Answer, Command, Refusal, Stored};
 use crate::model::{
     Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Priority, Queue, Record, RecordId, State,
@@ -238,7 +238,7 @@ pub struct Declaration {
     /// How its records are retried, bounded and kept.
     pub policy: Policy,
     /// What its destination promises.
-    pub contract: Contract,
+    pub contract: Terms,
     /// How urgent its records are.
     pub priority: Priority,
     /// In which queue they wait.
@@ -257,7 +257,7 @@ impl Declaration {
             hidden: HiddenPaths::default(),
             volatile: VolatileFields::default(),
             policy: Policy::DEFAULT,
-            contract: Contract::NONE,
+            contract: Contract::NONE.terms(),
             priority: Priority::default(),
             queue: Queue::DEFAULT,
         }

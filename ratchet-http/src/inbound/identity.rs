@@ -50,7 +50,7 @@ pub(super) fn submission(
         input: input.unwrap_or_else(|_| Payload::from_stored("null")),
         compared: Some(fingerprint(&settings.compared_headers, key, parts, body)),
         policy: settings.policy.clone(),
-        contract: settings.contract.clone(),
+        contract: settings.contract.terms(),
         not_before: None,
         priority: Priority::default(),
         queue: Queue::DEFAULT,

@@ -89,6 +89,7 @@ impl Settings {
             name: name.unwrap_or(WorkerId::from_static("inbound")),
             lease: self.lease,
             clock: self.clock.clone(),
+            contract: self.contract,
         }
     }
 

@@ -95,7 +95,7 @@ async fn attempt() -> Context {
         input: Payload::from_stored("null"),
         compared: None,
         policy: Policy::DEFAULT,
-        contract: Contract::DATABASE,
+        contract: Contract::DATABASE.terms(),
         not_before: None,
         priority: Priority(0),
         queue: Queue::DEFAULT,
@@ -111,7 +111,7 @@ async fn attempt() -> Context {
         start_if_safe: true,
     };
     let record = ledger.claim(claim).await.unwrap().pop().unwrap();
-    Context::of_leased(&record, ledger).unwrap()
+    Context::of_leased(&record, Contract::DATABASE, ledger).unwrap()
 }
 
 #[tokio::test]

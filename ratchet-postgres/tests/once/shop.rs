@@ -68,7 +68,7 @@ impl Shop {
             input: Payload::from_stored("null"),
             compared: None,
             policy: Policy { retry: AT_ONCE, ..Policy::DEFAULT },
-            contract: Contract::DATABASE,
+            contract: Contract::DATABASE.terms(),
             not_before: None,
             priority: Priority(0),
             queue: Queue::DEFAULT,
@@ -88,7 +88,7 @@ impl Shop {
             start_if_safe: true,
         };
         let record = self.ledger.claim(claim).await.unwrap().pop().expect("a due record");
-        (Context::of_leased(&record, self.ledger.clone()).unwrap(), record)
+        (Context::of_leased(&record, Contract::DATABASE, self.ledger.clone()).unwrap(), record)
     }
 
     pub(crate) async fn first_attempt(&self) -> (Context, Record) {

@@ -55,13 +55,15 @@ impl Stage {
         let retry = RetryPolicy { max_attempts: 1, ..RetryPolicy::STANDARD };
         match self {
             Self::Exhausted => Submission { policy: Policy { retry, ..POLICY }, ..usual },
-            Self::Uncertain => Submission { contract: Contract::NONE, ..usual },
+            Self::Uncertain => Submission { contract: Contract::NONE.terms(), ..usual },
             Self::Abandoned => Submission {
                 policy: Policy { on_unknown: OnUnknown::MayLose, reconciles: false, ..POLICY },
-                contract: Contract::NONE,
+                contract: Contract::NONE.terms(),
                 ..usual
             },
-            Self::InStep | Self::StepAppliedPerhaps => Submission { contract: Contract::STEPS, ..usual },
+            Self::InStep | Self::StepAppliedPerhaps => {
+                Submission { contract: Contract::STEPS.terms(), ..usual }
+            }
             _ => usual,
         }
     }
@@ -70,7 +72,7 @@ impl Stage {
         let token = Token::new(1);
         let step = StepName::from_static("charge");
         let start = Command::Start { token };
-        let begin = Command::BeginStep { token, step, contract: Contract::header("Idempotency-Key") };
+        let begin = Command::BeginStep { token, step, contract: Contract::header("Idempotency-Key").terms() };
         let cause = || Cause::new(CauseKind::Transport, "a test");
         let settle = |outcome| vec![Command::Start { token }, Command::Settle { token, outcome }];
         let unknown = || Outcome::unknown(cause());

@@ -31,7 +31,7 @@ pub(crate) async fn declared(database: &Database<'_>, policy: Policy) -> Arc<Pos
         hidden: HiddenPaths::default(),
         volatile: VolatileFields::default(),
         policy: policy.clone(),
-        contract: Contract::header("Idempotency-Key"),
+        contract: Contract::header("Idempotency-Key").terms(),
         priority: Priority(3),
         queue: Queue::DEFAULT,
     };
@@ -60,7 +60,7 @@ pub(crate) fn submission(namespace: &str, invoice: &str, cents: i64) -> Submissi
         input: Payload::from_value(&input(invoice, cents), Payload::LARGEST_INPUT).expect("a payload"),
         compared: None,
         policy: POLICY,
-        contract: Contract::header("Idempotency-Key"),
+        contract: Contract::header("Idempotency-Key").terms(),
         not_before: None,
         priority: Priority(3),
         queue: Queue::DEFAULT,

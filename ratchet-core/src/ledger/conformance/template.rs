@@ -17,7 +17,7 @@ fn template(operation: OperationName, template: &str, new_identity: Option<&str>
         hidden: HiddenPaths::default(),
         volatile: VolatileFields::default(),
         policy: Policy::DEFAULT,
-        contract: Contract::NONE,
+        contract: Contract::NONE.terms(),
         priority: Priority(0),
         queue: Queue::DEFAULT,
     }

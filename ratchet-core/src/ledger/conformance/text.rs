@@ -132,7 +132,7 @@ pub async fn templates_are_compared_to_the_end(fixture: Fixture) {
         hidden: HiddenPaths::default(),
         volatile: VolatileFields::default(),
         policy: Policy::DEFAULT,
-        contract: Contract::NONE,
+        contract: Contract::NONE.terms(),
         priority: Priority(0),
         queue: Queue::DEFAULT,
     };
