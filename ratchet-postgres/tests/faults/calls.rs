@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use ratchet_core::decide::{Answer, Command, PinRequest, Stored};
+use ratchet_core::decide::{Answer, Command, Stored};
 use ratchet_core::ledger::{Claim, Declaration, Order};
 use ratchet_core::{Fingerprint, Ledger as _, Outcome, OutcomeKind, Record, State, Submitted};
 use ratchet_postgres::sqlx;
 use ratchet_test_postgres::Fault;
 use tokio::time::{sleep, timeout};
 
+use crate::load::pin_request;
 use crate::support::{OPERATION, VERSION, all, claim_of, execute, id, payload, submit, submit_new};
 use crate::ways::{PATIENCE, SOON, Ways, in_every_phase};
 
@@ -88,16 +89,11 @@ async fn starts() {
 async fn pins() {
     in_every_phase(async |ways, name| {
         let record = leased(ways, name, true).await;
-        let request = PinRequest {
-            wire_key: name.to_owned(),
-            recipe: 1,
-            scope: "payments".to_owned(),
-            request: Fingerprint::of(name.as_bytes()),
-        };
-        let pin = Command::Pin { token: record.token, step: None, request: request.clone() };
+        let request = pin_request(name, Fingerprint::of(name.as_bytes()));
+        let pin = Command::Pin { token: record.token, step: None, request: Box::new(request.clone()) };
         let Answer::Pinned(pinned) = order(ways, &record, &pin).await else { panic!("not pinned") };
         assert_eq!((&pinned.request, &pinned.by), (&request.request, &record.token));
-        assert_eq!(stored(ways, name).await.effect.pin, Some(pinned));
+        assert_eq!(stored(ways, name).await.effect.pin, Some(*pinned));
     })
     .await;
 }

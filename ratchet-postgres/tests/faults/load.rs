@@ -8,14 +8,28 @@ use std::time::Duration;
 use ratchet_core::decide::{Answer, Command, PinRequest, Refusal};
 use ratchet_core::ledger::{Claim, Order};
 use ratchet_core::{
-    Ledger as _, LedgerError, Outcome, OutcomeKind, Policy, Record, RecordId, RetryPolicy, State, Submission,
-    Submitted, Token, WorkerId,
+    Fingerprint, Ledger as _, LedgerError, Outcome, OutcomeKind, Policy, Recipe, Record, RecordId,
+    RetryPolicy, Scope, State, Submission, Submitted, Token, WorkerId,
 };
 use ratchet_postgres::PostgresLedger;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::support::{all, claim_of, payload, submission};
+
+/// What is about to be sent to the destination.
+pub(crate) fn pin_request(wire_key: &str, request: Fingerprint) -> PinRequest {
+    PinRequest {
+        wire_key: wire_key.to_owned(),
+        recipe: Recipe::VERBATIM,
+        secret: None,
+        place: "header idempotency-key".to_owned(),
+        deduplicates: true,
+        scope: Scope::of("payments"),
+        request: request.into(),
+        kept: None,
+    }
+}
 
 /// How long the rest of the work may take when the fault is over.
 const SOON: Duration = Duration::from_secs(30);
@@ -160,15 +174,10 @@ impl Load {
     }
 
     async fn execute(&self, number: usize, record: &Record) {
-        let request = PinRequest {
-            wire_key: record.id.key.as_str().to_owned(),
-            recipe: 1,
-            scope: "payments".to_owned(),
-            request: record.fingerprint,
-        };
-        let pin = Command::Pin { token: record.token, step: None, request };
+        let request = pin_request(record.id.key.as_str(), record.fingerprint);
+        let pin = Command::Pin { token: record.token, step: None, request: Box::new(request.clone()) };
         match self.order(number, record, pin).await {
-            Ok(Answer::Pinned(pin)) => assert_eq!(pin.request, record.fingerprint),
+            Ok(Answer::Pinned(pin)) => assert_eq!(pin.request, request.request),
             Err(Refusal::Superseded) => return,
             other => panic!("{other:?}"),
         }
