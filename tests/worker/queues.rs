@@ -188,6 +188,7 @@ async fn a_worker_whose_clock_is_wrong_neither_oversleeps_nor_spins() {
         let worker = start_with(builder.poll_interval(Duration::from_hours(1)));
         assert_eq!(settled(&ratchet, &later).await.state, RecordState::Succeeded);
         worker.stop().await;
-        assert_eq!(ledger.claims(), 1, "by {by_hours} hours");
+        // At first, after each wake-up, and when it is due; one that spins makes hundreds.
+        assert!((1..10).contains(&ledger.claims()), "by {by_hours} hours: {}", ledger.claims());
     }
 }
