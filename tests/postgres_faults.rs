@@ -135,9 +135,18 @@ async fn succeeded(ratchet: &Ratchet, id: &RecordId) -> Record {
     timeout(SOON, succeeds).await.expect("a success")
 }
 
-/// A worker whose wall clock is wrong executes as any other, at the first try, and takes no lease that stands.
 #[tokio::test]
-async fn a_worker_whose_clock_is_wrong_works_and_takes_nothing_from_others() {
+async fn a_worker_whose_clock_is_an_hour_ahead_works_and_takes_nothing_from_others() {
+    work_beside_a_right_one(1).await;
+}
+
+#[tokio::test]
+async fn a_worker_whose_clock_is_an_hour_behind_works_and_takes_nothing_from_others() {
+    work_beside_a_right_one(-1).await;
+}
+
+/// A worker whose wall clock is wrong executes as any other, at the first try, and takes no lease that stands.
+async fn work_beside_a_right_one(by_hours: i64) {
     const HOUR: i64 = 3_600_000;
     let database = shared().database().await;
     let (ours, theirs) =
@@ -153,8 +162,8 @@ async fn a_worker_whose_clock_is_wrong_works_and_takes_nothing_from_others() {
         enqueue(&ours, id).await;
         held_up.entered.notified().await;
     }
-    let clock: SharedClock = Arc::new(Shifted { clock: SystemClock::new(), milliseconds: HOUR });
-    let wrong = Running::start(&theirs, &Hands::of("ahead", &destination), Some(clock));
+    let clock: SharedClock = Arc::new(Shifted { clock: SystemClock::new(), milliseconds: by_hours * HOUR });
+    let wrong = Running::start(&theirs, &Hands::of("wrong", &destination), Some(clock));
     for id in 10..30 {
         let id = enqueue(&theirs, id).await;
         let record = succeeded(&theirs, &id).await;
