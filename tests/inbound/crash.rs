@@ -85,7 +85,7 @@ async fn after(death: Death, contract: Contract) -> End {
     let (reached, mut dies) = mpsc::unbounded_channel();
     let charges = Charges { url: url.clone(), death, reached };
     let clock = clock();
-    let mut first = process(charges.clone(), &clock, contract.clone()).await;
+    let mut first = process(charges.clone(), &clock, contract).await;
     let lost = tokio::spawn(first.post("k").send());
     dies.recv().await.unwrap();
     first.kill();
