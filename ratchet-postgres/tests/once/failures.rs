@@ -202,9 +202,7 @@ async fn a_panic_leaves_nothing() {
         async move {
             let panicking = once(&shop.pool, &ctx, "book", async |tx| {
                 shop.insert(tx).await?;
-                if shop.runs() == 1 {
-                    panic!("a fault of the closure");
-                }
+                assert!(shop.runs() != 1, "a fault of the closure");
                 Ok(())
             });
             panicking.await.map_err(|error| error.to_string())

@@ -46,7 +46,7 @@ async fn a_database_without_a_ledger_has_the_one_table_whoever_makes_it_first() 
     let mut starting = JoinSet::new();
     for _ in 0..8 {
         let pool = shop.pool.clone();
-        starting.spawn(async move { migrate_effects(&mut *pool.acquire().await.unwrap()).await.unwrap() });
+        starting.spawn(async move { migrate_effects(&mut pool.acquire().await.unwrap()).await.unwrap() });
     }
     starting.join_all().await;
     let tables =
@@ -65,7 +65,7 @@ async fn a_database_without_a_ledger_has_the_one_table_whoever_makes_it_first() 
 async fn a_newer_table_is_refused_and_left_alone() {
     let shop = Shop::open().await;
     sqlx::raw_sql("UPDATE ratchet.effects_schema SET version = 7").execute(&shop.pool).await.unwrap();
-    let error = migrate_effects(&mut *shop.pool.acquire().await.unwrap()).await.unwrap_err();
+    let error = migrate_effects(&mut shop.pool.acquire().await.unwrap()).await.unwrap_err();
     assert!(matches!(error, LedgerError::NewerSchema { found: 7, known: 1 }), "{error:?}");
 }
 
