@@ -28,7 +28,7 @@ pub(crate) fn need_cargo_deny() -> Result<(), Failed> {
     run(&format!("cargo install --locked --debug --root {FOLDER} cargo-deny@0.20.2"))
 }
 
-/// What the tests use of Python's: a client of PostgreSQL, a mail server and the SDK of a payment provider.
+/// What the tests use of Python's: a client of `PostgreSQL`, a mail server and the SDK of a payment provider.
 const PYTHON_PACKAGES: &str = "psycopg[binary]==3.3.9 aiosmtpd==1.4.6 stripe==16.1.0";
 
 /// A Python with the packages of the tests, in the folder of build products.
