@@ -42,6 +42,7 @@ pub(crate) enum Call {
 pub(crate) struct FaultyLedger {
     inner: Arc<MemoryLedger>,
     fault: Mutex<Option<(Call, Fault)>>,
+    held: Mutex<Option<RecordId>>,
     claims: AtomicUsize,
 }
 
@@ -50,6 +51,7 @@ impl FaultyLedger {
         let ledger = Arc::new(Self {
             inner: MemoryLedger::new(),
             fault: Mutex::default(),
+            held: Mutex::default(),
             claims: AtomicUsize::new(0),
         });
         (Ratchet::with_ledger(ledger.clone()), ledger)
@@ -62,6 +64,16 @@ impl FaultyLedger {
 
     pub(crate) fn set(&self, fault: Option<(Call, Fault)>) {
         *self.fault.lock().unwrap() = fault;
+    }
+
+    /// Somebody else keeps this record locked: every call that has an order for it fails as a whole.
+    pub(crate) fn hold(&self, record: Option<RecordId>) {
+        *self.held.lock().unwrap() = record;
+    }
+
+    fn is_held(&self, orders: &[Order]) -> bool {
+        let held = self.held.lock().unwrap();
+        orders.iter().any(|order| held.as_ref() == Some(&order.id))
     }
 
     async fn with_fault<T>(&self, call: Option<Call>, work: LedgerFuture<'_, T>) -> Result<T, LedgerError> {
@@ -113,6 +125,9 @@ impl Ledger for FaultyLedger {
     }
 
     fn apply(&self, orders: Vec<Order>) -> LedgerFuture<'_, Vec<Result<Answer, Refusal>>> {
+        if self.is_held(&orders) {
+            return Box::pin(std::future::ready(Err(LedgerError::Busy { waited: Duration::ZERO })));
+        }
         Box::pin(self.with_fault(call_of(&orders), self.inner.apply(orders)))
     }
 

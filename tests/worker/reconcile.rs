@@ -41,6 +41,7 @@ struct Bank(Arc<Mutex<Books>>);
 struct Books {
     effects: u32,
     answers: Vec<Result<Found<String>, &'static str>>,
+    sent: Vec<String>,
     asked_for: Vec<String>,
     attempts: Vec<u32>,
 }
@@ -138,6 +139,37 @@ async fn what_is_still_unknown_is_asked_again() {
     // After 5, 10 and 20 seconds, seen at the next look.
     let took = started.elapsed();
     assert!(Duration::from_secs(20) <= took && took < Duration::from_secs(30), "{took:?}");
+    worker.stop().await;
+}
+
+#[ratchet::operation(name = "post_letter", version = "1", key = "letter:<id>", destination = none,
+    reconcile = look_for_letter, timeout = "5s")]
+async fn post(ctx: Context, State(bank): State<Bank>, input: Transfer) -> Result<String, Failure> {
+    assert_eq!(ctx.id().key.as_str(), format!("letter:{}", input.id));
+    bank.books().sent.push(ctx.key().to_owned());
+    Err(Failure::unknown("the line went dead"))
+}
+
+async fn look_for_letter(about: Inquiry, _: Transfer) -> Result<Found<String>, Failure> {
+    assert!(about.pin().is_none());
+    let bank: Bank = about.state()?;
+    bank.books().asked_for.push(about.key().to_owned());
+    Ok(Found::NotApplied(Closed::ByTheDestination))
+}
+
+/// A handler that pins nothing sends the identity as it is, and another generation is another one.
+#[tokio::test(start_paused = true)]
+async fn without_a_pin_it_is_asked_about_the_key_that_the_handler_had() {
+    let bank = Bank::default();
+    let ratchet = Ratchet::in_memory();
+    let worker = start_with(ratchet.worker(ratchet::registry![post]).state(bank.clone()));
+    let first = id_of(post::enqueue(&ratchet, Transfer { id: 7 }).await.unwrap());
+    in_state(&ratchet, &first, RecordState::Failed).await;
+    let again = post::request(Transfer { id: 7 }).new_generation(first.generation, "ops", "it got lost");
+    let second = id_of(ratchet.submit(again).await.unwrap());
+    in_state(&ratchet, &second, RecordState::Failed).await;
+    assert_eq!(bank.books().sent, ["letter:7", "letter:7#2"]);
+    assert_eq!(bank.books().asked_for, ["letter:7", "letter:7#2"]);
     worker.stop().await;
 }
 

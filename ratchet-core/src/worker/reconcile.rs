@@ -61,13 +61,13 @@ async fn round(shared: &Arc<Shared>, served: &[Served]) -> Result<usize, LedgerE
 async fn look_into(shared: Arc<Shared>, record: Record) {
     let of = Served { operation: record.id.operation.clone(), version: record.version.clone() };
     let Some(handler) = shared.registry.get(&of) else { return };
+    let Ok(about) = Inquiry::new(record.clone(), Arc::clone(&shared.states)) else { return };
     // Whoever writes this down asks; the others find that it is not due.
     match order(&shared, &record, Command::Ask { at_most: record.policy.timeout }).await {
         Ok(Ok(Answer::Asking)) => {}
         Ok(_) => return,
         Err(error) => return tracing::warn!(%error, "a question could not be written down"),
     }
-    let about = Inquiry::new(record.clone(), Arc::clone(&shared.states));
     let asked = timeout(record.policy.timeout, handler.ask(about, &record.input)).await;
     let Ok(Some(verdict)) = asked else {
         return tracing::info!(operation = %record.id.operation, key = %record.id.digest(), "still unknown");
