@@ -22,6 +22,8 @@ pub(crate) enum Fault {
     LoseAnswer,
     /// It is not carried out, this one time.
     FailOnce,
+    /// It is not carried out.
+    Fail,
     /// It never returns.
     Hang,
 }
@@ -36,6 +38,7 @@ pub(crate) enum Call {
     BeginStep,
     FinishStep,
     Settle,
+    Ask,
 }
 
 #[derive(Debug)]
@@ -44,6 +47,7 @@ pub(crate) struct FaultyLedger {
     fault: Mutex<Option<(Call, Fault)>>,
     held: Mutex<Option<RecordId>>,
     claims: AtomicUsize,
+    questions: AtomicUsize,
 }
 
 impl FaultyLedger {
@@ -53,6 +57,7 @@ impl FaultyLedger {
             fault: Mutex::default(),
             held: Mutex::default(),
             claims: AtomicUsize::new(0),
+            questions: AtomicUsize::new(0),
         });
         (Ratchet::with_ledger(ledger.clone()), ledger)
     }
@@ -60,6 +65,11 @@ impl FaultyLedger {
     /// How often a worker tried to claim.
     pub(crate) fn claims(&self) -> usize {
         self.claims.load(Ordering::SeqCst)
+    }
+
+    /// How often a worker looked for records to ask about.
+    pub(crate) fn questions(&self) -> usize {
+        self.questions.load(Ordering::SeqCst)
     }
 
     pub(crate) fn set(&self, fault: Option<(Call, Fault)>) {
@@ -80,6 +90,7 @@ impl FaultyLedger {
         let fault = self.fault.lock().unwrap().filter(|(concerned, _)| Some(*concerned) == call);
         match fault.map(|(_, fault)| fault) {
             None => work.await,
+            Some(Fault::Fail) => Err(cut()),
             Some(Fault::Hang) => std::future::pending().await,
             Some(Fault::FailOnce) => {
                 self.set(None);
@@ -106,6 +117,7 @@ fn call_of(orders: &[Order]) -> Option<Call> {
         Command::BeginStep { .. } => Some(Call::BeginStep),
         Command::FinishStep { .. } => Some(Call::FinishStep),
         Command::Settle { .. } => Some(Call::Settle),
+        Command::Ask { .. } => Some(Call::Ask),
         _ => None,
     }
 }
@@ -157,6 +169,7 @@ impl Ledger for FaultyLedger {
         served: Vec<Served>,
         limit: usize,
     ) -> LedgerFuture<'_, Vec<Record>> {
+        self.questions.fetch_add(1, Ordering::SeqCst);
         self.inner.to_reconcile(namespace, served, limit)
     }
 

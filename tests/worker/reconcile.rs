@@ -12,6 +12,7 @@ use ratchet_core::random::SystemRandom;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use crate::faulty::{Call, Fault, FaultyLedger};
 use crate::support::{Running, id_of, in_state, start_with};
 
 #[derive(Debug, Clone, Serialize, Deserialize, Input)]
@@ -139,6 +140,26 @@ async fn what_is_still_unknown_is_asked_again() {
     // After 5, 10 and 20 seconds, seen at the next look.
     let took = started.elapsed();
     assert!(Duration::from_secs(20) <= took && took < Duration::from_secs(30), "{took:?}");
+    worker.stop().await;
+}
+
+/// A full disk still shows what is due, and takes no question.
+#[tokio::test(start_paused = true)]
+async fn a_ledger_that_takes_no_question_is_left_alone_for_a_while() {
+    let (ratchet, ledger) = FaultyLedger::ratchet();
+    ledger.set(Some((Call::Ask, Fault::Fail)));
+    let bank = Bank::default();
+    let worker = start_transfers(&ratchet, &bank);
+    for id in 0..16 {
+        let id = id_of(transfer::enqueue(&ratchet, Transfer { id }).await.unwrap());
+        in_state(&ratchet, &id, RecordState::Uncertain).await;
+    }
+    for _ in 0..10_000 {
+        tokio::task::yield_now().await;
+    }
+    // At the start, and after each record that was parked.
+    assert!(ledger.questions() <= 17, "{} looks", ledger.questions());
+    assert!(bank.books().asked_for.is_empty());
     worker.stop().await;
 }
 
