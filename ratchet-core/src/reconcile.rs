@@ -5,6 +5,8 @@ use std::future::Future;
 use std::pin::Pin as Pinned;
 use std::sync::Arc;
 
+use ratchet_key::KeyError;
+
 use crate::contract::Terms;
 use crate::decide::Verdict;
 use crate::failure::Failure;
@@ -42,18 +44,23 @@ pub enum Closed {
 #[derive(Clone)]
 pub struct Inquiry {
     record: Arc<Record>,
+    /// The identity as text, as the handler had it.
+    identity: Arc<str>,
     states: Arc<States>,
 }
 
 impl Inquiry {
-    pub(crate) fn new(record: Record, states: Arc<States>) -> Self {
-        Self { record: Arc::new(record), states }
+    /// Fails as [`RecordId::as_text`]; no handler was entered for such a record either.
+    pub(crate) fn new(record: Record, states: Arc<States>) -> Result<Self, KeyError> {
+        let identity = record.id.as_text(None)?.into();
+        Ok(Self { record: Arc::new(record), identity, states })
     }
 
-    /// The key that the destination was sent, or would have been sent if nothing was pinned.
+    /// The key that the destination was sent: the pinned one, or the identity as text, which is
+    /// [`Context::key`](crate::Context::key), if nothing was pinned.
     #[must_use]
     pub fn key(&self) -> &str {
-        self.pin().map_or(self.record.id.key.as_str(), |pin| &pin.wire_key)
+        self.pin().map_or(&*self.identity, |pin| &pin.wire_key)
     }
 
     /// What was written down before the first send; `None` if no attempt came so far, or its effect needs no pin.

@@ -31,9 +31,9 @@ pub(crate) async fn load_identities(
     now: Option<i64>,
 ) -> Result<Loaded, Fault> {
     const BY_IDENTITY: &str = concat!(
-        "SELECT (SELECT ",
+        "SELECT ",
         now!("$1"),
-        ") AS now, p.seen, ",
+        " AS now, p.seen, ",
         record_columns!(),
         " FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) \
               AS w(namespace, operation, key, generation) \
@@ -57,7 +57,8 @@ pub(crate) async fn load_identities(
 
 /// Lays rows that are locked on the desk.
 pub(crate) async fn lay_out(connection: &mut PgConnection, rows: &[PgRow]) -> Result<Loaded, Fault> {
-    let now = rows.first().map_or(Ok(Timestamp::EPOCH), |row| Columns(row).time("now"))?;
+    // Each row may have waited for its lock, the last one the longest.
+    let now = rows.last().map_or(Ok(Timestamp::EPOCH), |row| Columns(row).time("now"))?;
     let mut steps = load_steps(connection, rows).await?;
     let (mut desk, mut marks) = (Desk::default(), HashMap::with_capacity(rows.len()));
     let mut snapshots = Snapshots::default();

@@ -84,6 +84,24 @@ async fn a_lost_lease_after_an_effect_is_unknown_and_never_not_applied() {
     worker.stop().await;
 }
 
+/// A transaction of somebody's own that cancels a record keeps it locked for as long as it likes.
+#[tokio::test]
+async fn a_record_that_somebody_keeps_locked_costs_no_lease_but_its_own() {
+    let (ratchet, ledger) = FaultyLedger::ratchet();
+    let (stage, mut entered) = Stage::new();
+    let worker = start_with(ratchet.worker(ratchet::registry![staged]).state(stage.clone()).lease(LEASE));
+    let locked = id_of(staged::enqueue(&ratchet, Job { id: 1 }).await.unwrap());
+    let lost = within(entered.recv()).await.unwrap();
+    let _id = id_of(staged::enqueue(&ratchet, Job { id: 2 }).await.unwrap());
+    let kept = within(entered.recv()).await.unwrap();
+    ledger.hold(Some(locked));
+    assert_eq!(within(lost.cancellation()).await, CancelReason::LeaseLost);
+    assert_eq!((kept.cancelled(), kept.check_lease().is_ok()), (None, true));
+    ledger.hold(None);
+    stage.go.notify_waiters();
+    worker.stop().await;
+}
+
 #[tokio::test]
 async fn a_lease_that_is_lost_or_over_does_not_stand() {
     let (ratchet, ledger) = FaultyLedger::ratchet();

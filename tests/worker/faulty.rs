@@ -22,6 +22,8 @@ pub(crate) enum Fault {
     LoseAnswer,
     /// It is not carried out, this one time.
     FailOnce,
+    /// It is not carried out.
+    Fail,
     /// It never returns.
     Hang,
 }
@@ -36,13 +38,16 @@ pub(crate) enum Call {
     BeginStep,
     FinishStep,
     Settle,
+    Ask,
 }
 
 #[derive(Debug)]
 pub(crate) struct FaultyLedger {
     inner: Arc<MemoryLedger>,
     fault: Mutex<Option<(Call, Fault)>>,
+    held: Mutex<Option<RecordId>>,
     claims: AtomicUsize,
+    questions: AtomicUsize,
 }
 
 impl FaultyLedger {
@@ -50,7 +55,9 @@ impl FaultyLedger {
         let ledger = Arc::new(Self {
             inner: MemoryLedger::new(),
             fault: Mutex::default(),
+            held: Mutex::default(),
             claims: AtomicUsize::new(0),
+            questions: AtomicUsize::new(0),
         });
         (Ratchet::with_ledger(ledger.clone()), ledger)
     }
@@ -60,14 +67,30 @@ impl FaultyLedger {
         self.claims.load(Ordering::SeqCst)
     }
 
+    /// How often a worker looked for records to ask about.
+    pub(crate) fn questions(&self) -> usize {
+        self.questions.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn set(&self, fault: Option<(Call, Fault)>) {
         *self.fault.lock().unwrap() = fault;
+    }
+
+    /// Somebody else keeps this record locked: every call that has an order for it fails as a whole.
+    pub(crate) fn hold(&self, record: Option<RecordId>) {
+        *self.held.lock().unwrap() = record;
+    }
+
+    fn is_held(&self, orders: &[Order]) -> bool {
+        let held = self.held.lock().unwrap();
+        orders.iter().any(|order| held.as_ref() == Some(&order.id))
     }
 
     async fn with_fault<T>(&self, call: Option<Call>, work: LedgerFuture<'_, T>) -> Result<T, LedgerError> {
         let fault = self.fault.lock().unwrap().filter(|(concerned, _)| Some(*concerned) == call);
         match fault.map(|(_, fault)| fault) {
             None => work.await,
+            Some(Fault::Fail) => Err(cut()),
             Some(Fault::Hang) => std::future::pending().await,
             Some(Fault::FailOnce) => {
                 self.set(None);
@@ -94,6 +117,7 @@ fn call_of(orders: &[Order]) -> Option<Call> {
         Command::BeginStep { .. } => Some(Call::BeginStep),
         Command::FinishStep { .. } => Some(Call::FinishStep),
         Command::Settle { .. } => Some(Call::Settle),
+        Command::Ask { .. } => Some(Call::Ask),
         _ => None,
     }
 }
@@ -113,6 +137,9 @@ impl Ledger for FaultyLedger {
     }
 
     fn apply(&self, orders: Vec<Order>) -> LedgerFuture<'_, Vec<Result<Answer, Refusal>>> {
+        if self.is_held(&orders) {
+            return Box::pin(std::future::ready(Err(LedgerError::Busy { waited: Duration::ZERO })));
+        }
         Box::pin(self.with_fault(call_of(&orders), self.inner.apply(orders)))
     }
 
@@ -142,6 +169,7 @@ impl Ledger for FaultyLedger {
         served: Vec<Served>,
         limit: usize,
     ) -> LedgerFuture<'_, Vec<Record>> {
+        self.questions.fetch_add(1, Ordering::SeqCst);
         self.inner.to_reconcile(namespace, served, limit)
     }
 

@@ -12,6 +12,7 @@ use ratchet_core::random::SystemRandom;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use crate::faulty::{Call, Fault, FaultyLedger};
 use crate::support::{Running, id_of, in_state, start_with};
 
 #[derive(Debug, Clone, Serialize, Deserialize, Input)]
@@ -41,6 +42,7 @@ struct Bank(Arc<Mutex<Books>>);
 struct Books {
     effects: u32,
     answers: Vec<Result<Found<String>, &'static str>>,
+    sent: Vec<String>,
     asked_for: Vec<String>,
     attempts: Vec<u32>,
 }
@@ -138,6 +140,57 @@ async fn what_is_still_unknown_is_asked_again() {
     // After 5, 10 and 20 seconds, seen at the next look.
     let took = started.elapsed();
     assert!(Duration::from_secs(20) <= took && took < Duration::from_secs(30), "{took:?}");
+    worker.stop().await;
+}
+
+/// A full disk still shows what is due, and takes no question.
+#[tokio::test(start_paused = true)]
+async fn a_ledger_that_takes_no_question_is_left_alone_for_a_while() {
+    let (ratchet, ledger) = FaultyLedger::ratchet();
+    ledger.set(Some((Call::Ask, Fault::Fail)));
+    let bank = Bank::default();
+    let worker = start_transfers(&ratchet, &bank);
+    for id in 0..16 {
+        let id = id_of(transfer::enqueue(&ratchet, Transfer { id }).await.unwrap());
+        in_state(&ratchet, &id, RecordState::Uncertain).await;
+    }
+    for _ in 0..10_000 {
+        tokio::task::yield_now().await;
+    }
+    // At the start, and after each record that was parked.
+    assert!(ledger.questions() <= 17, "{} looks", ledger.questions());
+    assert!(bank.books().asked_for.is_empty());
+    worker.stop().await;
+}
+
+#[ratchet::operation(name = "post_letter", version = "1", key = "letter:<id>", destination = none,
+    reconcile = look_for_letter, timeout = "5s")]
+async fn post(ctx: Context, State(bank): State<Bank>, input: Transfer) -> Result<String, Failure> {
+    assert_eq!(ctx.id().key.as_str(), format!("letter:{}", input.id));
+    bank.books().sent.push(ctx.key().to_owned());
+    Err(Failure::unknown("the line went dead"))
+}
+
+async fn look_for_letter(about: Inquiry, _: Transfer) -> Result<Found<String>, Failure> {
+    assert!(about.pin().is_none());
+    let bank: Bank = about.state()?;
+    bank.books().asked_for.push(about.key().to_owned());
+    Ok(Found::NotApplied(Closed::ByTheDestination))
+}
+
+/// A handler that pins nothing sends the identity as it is, and another generation is another one.
+#[tokio::test(start_paused = true)]
+async fn without_a_pin_it_is_asked_about_the_key_that_the_handler_had() {
+    let bank = Bank::default();
+    let ratchet = Ratchet::in_memory();
+    let worker = start_with(ratchet.worker(ratchet::registry![post]).state(bank.clone()));
+    let first = id_of(post::enqueue(&ratchet, Transfer { id: 7 }).await.unwrap());
+    in_state(&ratchet, &first, RecordState::Failed).await;
+    let again = post::request(Transfer { id: 7 }).new_generation(first.generation, "ops", "it got lost");
+    let second = id_of(ratchet.submit(again).await.unwrap());
+    in_state(&ratchet, &second, RecordState::Failed).await;
+    assert_eq!(bank.books().sent, ["letter:7", "letter:7#2"]);
+    assert_eq!(bank.books().asked_for, ["letter:7", "letter:7#2"]);
     worker.stop().await;
 }
 

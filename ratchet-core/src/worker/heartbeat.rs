@@ -1,13 +1,17 @@
-//! The leases that a worker holds, extended with one write for all of them.
+//! The leases that a worker holds, extended by a call for each.
+//!
+//! Ledgers write what many callers ask at once; and a record that somebody else keeps locked costs no lease but its own.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::Shared;
 use crate::context::{CancelReason, Cancellation, LeaseClock, Reading};
-use crate::decide::{Answer, Command};
+use crate::decide::{Answer, Command, Refusal};
 use crate::ledger::Order;
 use crate::model::{Record, RecordId, Token};
 
@@ -68,6 +72,14 @@ impl Leases {
 }
 
 impl Signals {
+    fn renewed(&self, asked: Reading, span: Duration, answer: Option<&Result<Answer, Refusal>>) {
+        let Some(Ok(Answer::Renewed { cancel_requested, .. })) = answer else { return self.lost() };
+        self.clock.extend(asked, span);
+        if *cancel_requested {
+            self.cancellation.cancel(CancelReason::Cancelled);
+        }
+    }
+
     fn lost(&self) {
         self.clock.end();
         self.cancellation.cancel(CancelReason::LeaseLost);
@@ -86,37 +98,36 @@ pub(super) async fn run(shared: Arc<Shared>) {
     }
 }
 
-async fn beat(shared: &Shared) {
-    let leases = shared.leases.all();
-    if leases.is_empty() {
-        return;
+async fn beat(shared: &Arc<Shared>) {
+    let mut renewals = JoinSet::new();
+    for (key, signals) in shared.leases.all() {
+        renewals.spawn(renew(Arc::clone(shared), key, signals));
     }
-    let renew = |(id, token): &Key| Order {
-        id: id.clone(),
-        command: Command::Renew { token: *token, duration: shared.lease },
-    };
-    let orders = leases.iter().map(|(key, _)| renew(key)).collect();
-    let asked = Reading::of(&shared.clock);
-    match timeout(shared.lease / 3, shared.ledger.apply(orders)).await {
-        Ok(Ok(answers)) => {
-            for ((_, signals), answer) in leases.iter().zip(answers) {
-                match answer {
-                    Ok(Answer::Renewed { cancel_requested, .. }) => {
-                        signals.clock.extend(asked, shared.lease);
-                        if cancel_requested {
-                            signals.cancellation.cancel(CancelReason::Cancelled);
-                        }
-                    }
-                    _ => signals.lost(),
-                }
-            }
+    let (mut failed, mut last) = (0_usize, String::new());
+    while let Some(renewed) = renewals.join_next().await {
+        if let Ok(Err(why)) = renewed {
+            (failed, last) = (failed + 1, why);
         }
-        Ok(Err(error)) => not_extended(shared, &leases, &error.to_string()),
-        Err(_) => not_extended(shared, &leases, "the ledger did not answer in time"),
+    }
+    if failed > 0 {
+        tracing::warn!(worker = %shared.name, leases = failed, why = last, "leases could not be extended");
     }
 }
 
-fn not_extended(shared: &Shared, leases: &[(Key, Signals)], why: &str) {
-    tracing::warn!(worker = %shared.name, why, "leases could not be extended");
-    leases.iter().filter(|(_, signals)| !signals.clock.stands()).for_each(|(_, signals)| signals.lost());
+/// Says why the ledger gave no answer, if it gave none.
+async fn renew(shared: Arc<Shared>, (id, token): Key, signals: Signals) -> Result<(), String> {
+    let command = Command::Renew { token, duration: shared.lease };
+    let asked = Reading::of(&shared.clock);
+    let why = match timeout(shared.lease / 3, shared.ledger.apply(vec![Order { id, command }])).await {
+        Ok(Ok(answers)) => {
+            signals.renewed(asked, shared.lease, answers.first());
+            return Ok(());
+        }
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "the ledger did not answer in time".to_owned(),
+    };
+    if !signals.clock.stands() {
+        signals.lost();
+    }
+    Err(why)
 }

@@ -42,35 +42,41 @@ pub(super) async fn run(shared: Arc<Shared>) {
     }
 }
 
-/// Asks about what is due, and says how many records that were.
+/// Asks about what is due, and says how many questions that were: a ledger that takes none is not asked again at once.
 async fn round(shared: &Arc<Shared>, served: &[Served]) -> Result<usize, LedgerError> {
     let due = shared.ledger.to_reconcile(shared.namespace.clone(), served.to_vec(), QUESTIONS).await?;
-    let found = due.len();
+    let mut asked = 0;
     let mut questions = JoinSet::new();
     for record in due {
         questions.spawn(look_into(Arc::clone(shared), record));
     }
     while let Some(ended) = questions.join_next().await {
-        if ended.is_err() {
-            tracing::error!("a reconciler panicked; it is asked again later");
+        match ended {
+            Ok(was_asked) => asked += usize::from(was_asked),
+            Err(_) => tracing::error!("a reconciler panicked; it is asked again later"),
         }
     }
-    Ok(found)
+    Ok(asked)
 }
 
-async fn look_into(shared: Arc<Shared>, record: Record) {
+/// Whether it was this worker's turn to ask.
+async fn look_into(shared: Arc<Shared>, record: Record) -> bool {
     let of = Served { operation: record.id.operation.clone(), version: record.version.clone() };
-    let Some(handler) = shared.registry.get(&of) else { return };
+    let Some(handler) = shared.registry.get(&of) else { return false };
+    let Ok(about) = Inquiry::new(record.clone(), Arc::clone(&shared.states)) else { return false };
     // Whoever writes this down asks; the others find that it is not due.
     match order(&shared, &record, Command::Ask { at_most: record.policy.timeout }).await {
         Ok(Ok(Answer::Asking)) => {}
-        Ok(_) => return,
-        Err(error) => return tracing::warn!(%error, "a question could not be written down"),
+        Ok(_) => return false,
+        Err(error) => {
+            tracing::warn!(%error, "a question could not be written down");
+            return false;
+        }
     }
-    let about = Inquiry::new(record.clone(), Arc::clone(&shared.states));
     let asked = timeout(record.policy.timeout, handler.ask(about, &record.input)).await;
     let Ok(Some(verdict)) = asked else {
-        return tracing::info!(operation = %record.id.operation, key = %record.id.digest(), "still unknown");
+        tracing::info!(operation = %record.id.operation, key = %record.id.digest(), "still unknown");
+        return true;
     };
     let command = Command::Resolve {
         by: RECONCILER.to_owned(),
@@ -83,6 +89,7 @@ async fn look_into(shared: Arc<Shared>, record: Record) {
         // The next question finds the same.
         Err(error) => tracing::warn!(%error, "a verdict could not be written down"),
     }
+    true
 }
 
 fn grounds(verdict: &Verdict) -> &'static str {

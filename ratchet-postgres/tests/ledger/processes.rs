@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use ratchet_core::decide::{Answer, Command, Refusal};
 use ratchet_core::ledger::{Claim, Offer, Order};
 use ratchet_core::{
-    Conflict, Contract, Ledger as _, LedgerError, Outcome, OutcomeKind, Payload, RecordId, Renewal, State,
-    StepName, Submission, Submitted,
+    Conflict, Contract, Ledger as _, LedgerError, Outcome, OutcomeKind, Payload, Record, RecordId, Renewal,
+    State, StepName, Submission, Submitted, Timestamp,
 };
 use ratchet_postgres::{PostgresOptions, sqlx, submit_in};
 use tokio::sync::Barrier;
@@ -239,6 +239,38 @@ async fn a_renewal_waits_for_a_replay_that_is_under_way() {
     let (told, ()) = tokio::join!(ledger.submit(vec![renewed]), commits);
     assert_eq!(told.unwrap(), [Submitted::Conflict(Conflict::NotEnded)]);
     assert_eq!(all(&ledger).await.len(), 1);
+}
+
+/// A lease that is extended counts from when its record could be had, and not from when the wait began.
+#[tokio::test]
+async fn orders_are_decided_by_the_time_after_the_last_lock() {
+    let database = database().await;
+    let (ledger, near) = (open(&database).await, open(&database).await);
+    submit_new(&ledger, "a").await;
+    submit_new(&ledger, "b").await;
+    let leased = claim(&ledger, 2).await;
+    let duration = Duration::from_mins(5);
+    let renew =
+        |record: Record| Order { id: record.id, command: Command::Renew { token: record.token, duration } };
+    let mut orders: Vec<Order> = leased.into_iter().map(renew).collect();
+    orders.sort_by(|one, other| one.id.cmp(&other.id));
+    let mut other = database.connect().await;
+    let locks = "BEGIN; SELECT FROM ratchet.progress WHERE record_id = (SELECT id FROM ratchet.records WHERE key LIKE '%:b:%') \
+        FOR UPDATE";
+    execute(&mut other, locks).await;
+    let commits = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        execute(&mut other, "COMMIT").await;
+    };
+    let begun = Instant::now();
+    let asked = Timestamp::from(SystemTime::now());
+    let (told, ()) = tokio::join!(near.apply(orders), commits);
+    assert!(begun.elapsed() >= Duration::from_millis(300));
+    let released = asked.after(Duration::from_millis(250));
+    for answer in told.unwrap() {
+        let Ok(Answer::Renewed { until, .. }) = answer else { panic!("{answer:?}") };
+        assert!(until >= released.after(duration), "{}", until.since(asked).as_millis());
+    }
 }
 
 /// Whoever waits for a record sees all of it as it is after the wait, and not a part as it was before.
