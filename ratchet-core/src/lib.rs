@@ -31,7 +31,7 @@ pub use contract::{Contract, Mechanism, Retention};
 pub use effect_guard::{OnceError, OnceErrorKind};
 pub use execution::{Execution, Executor};
 pub use failure::Failure;
-pub use key_part::KeyPart;
+pub use key_part::{Form, KeyPart};
 #[cfg(feature = "testing")]
 pub use ledger::MemoryLedger;
 #[cfg(feature = "testing")]
