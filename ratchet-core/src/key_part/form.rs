@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 /// The form in which serde writes the values of a type, and with it the text that they have in a key.
 ///
-/// Programs in other languages enqueue JSON (`ratchet.enqueue` in PostgreSQL). Their key is made from the JSON alone, so it
+/// Programs in other languages enqueue JSON (`ratchet.enqueue` in `PostgreSQL`). Their key is made from the JSON alone, so it
 /// is the key of the code only if the value is written exactly as serde writes it. What has another form is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(tag = "form", rename_all = "snake_case")]
