@@ -76,7 +76,7 @@ pub use ratchet_core::random::{Random, SharedRandom};
 pub use ratchet_core::time::{Clock, SharedClock, Timestamp};
 pub use ratchet_core::{
     Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Closed, Conflict, Context, Enqueue,
-    EnqueueError, Enqueued, Failure, Fingerprint, Found, Generation, HiddenPath, HiddenPaths, Inquiry,
+    EnqueueError, Enqueued, Failure, Fingerprint, Form, Found, Generation, HiddenPath, HiddenPaths, Inquiry,
     KeptRequest, Key, KeyDigest, KeyError, KeyPart, LedgerError, ManageError, NameError, NamedStep,
     Namespace, NotAccepted, OnUnknown, OnceError, OnceErrorKind, Operation, OperationName, Outcome,
     OutcomeKind, PartWriter, Payload, PayloadError, Pin, Policy, Priority, Queue, Recipe, Record, RecordId,

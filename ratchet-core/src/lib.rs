@@ -33,7 +33,7 @@ pub use contract::{Contract, Mechanism, Retention, Terms};
 pub use effect_guard::{OnceError, OnceErrorKind};
 pub use execution::{Execution, Executor};
 pub use failure::Failure;
-pub use key_part::KeyPart;
+pub use key_part::{Form, KeyPart};
 #[cfg(feature = "testing")]
 pub use ledger::MemoryLedger;
 #[cfg(feature = "testing")]

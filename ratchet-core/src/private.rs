@@ -11,7 +11,7 @@ pub use crate::client::{Client, Enqueue};
 pub use crate::context::Context;
 pub use crate::contract::Contract;
 pub use crate::failure::Failure;
-pub use crate::key_part::KeyPart;
+pub use crate::key_part::{Form, KeyPart};
 pub use crate::operation::{
     ByName, Call, Declared, Derived, Field, Handler, Inner, Input, Mark, Operation, Parameters, Render,
     Request, Running, Spec, Texts, Unmarked, attempts, checked_retention, checked_tradeoff, checked_window,

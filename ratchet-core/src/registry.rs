@@ -74,6 +74,7 @@ impl Registry {
             operation: handler.spec().name.clone(),
             version: handler.spec().version.clone(),
             template: handler.spec().template.to_owned(),
+            forms: handler.forms(),
             new_identity: handler.spec().new_identity.map(str::to_owned),
             hidden: handler.hidden(),
             volatile: handler.volatile(),

@@ -8,6 +8,7 @@ use syn::spanned::Spanned;
 use syn::{Data, DataEnum, DataStruct, DeriveInput, Error, Fields, Member, Path, Token, Type};
 
 use crate::errors::{Errors, with_help};
+use crate::input::SerdeNames;
 use crate::names::{crate_path, generated, private, snake_case, unraw};
 
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
@@ -45,8 +46,8 @@ fn derive(item: &DeriveInput) -> Result<TokenStream, Errors> {
         )));
     }
     match &item.data {
-        Data::Struct(data) => newtype(&item.ident, data, &private).map_err(one),
-        Data::Enum(data) => choice(&item.ident, data, &private),
+        Data::Struct(data) => newtype(item, data, &private).map_err(one),
+        Data::Enum(data) => choice(item, data, &private),
         Data::Union(data) => Err(one(shape(data.union_token.span()))),
     }
 }
@@ -63,19 +64,20 @@ fn shape(span: proc_macro2::Span) -> Error {
 }
 
 /// A struct with one field is written as that field.
-fn newtype(ident: &Ident, data: &DataStruct, private: &TokenStream) -> Result<TokenStream, Error> {
+fn newtype(item: &DeriveInput, data: &DataStruct, private: &TokenStream) -> Result<TokenStream, Error> {
     let mut fields = data.fields.iter();
-    let (Some(field), None) = (fields.next(), fields.next()) else { return Err(shape(ident.span())) };
+    let (Some(field), None) = (fields.next(), fields.next()) else { return Err(shape(item.ident.span())) };
     let member = field.ident.clone().map_or_else(|| Member::from(0), Member::Named);
     let ty = &field.ty;
     // The bound is asked for once, at the field's type.
     let delegate = delegate(ty, private);
-    Ok(implementation(
-        ident,
-        private,
-        &quote!(#delegate::DISTINGUISHES),
-        &quote!(#delegate::write(&self.#member, part)),
-    ))
+    let converts = [&item.attrs, &field.attrs].iter().any(|attrs| SerdeNames::read(attrs).converts());
+    let implementation = Implementation {
+        distinguishes: quote!(#delegate::DISTINGUISHES),
+        form: (!converts).then(|| quote!(#delegate::FORM)),
+        write: quote!(#delegate::write(&self.#member, part)),
+    };
+    Ok(implementation.emit(&item.ident, private))
 }
 
 fn delegate(ty: &Type, private: &TokenStream) -> TokenStream {
@@ -83,13 +85,14 @@ fn delegate(ty: &Type, private: &TokenStream) -> TokenStream {
 }
 
 /// An enum without data is written as the name of its variant.
-fn choice(ident: &Ident, data: &DataEnum, private: &TokenStream) -> Result<TokenStream, Errors> {
+fn choice(item: &DeriveInput, data: &DataEnum, private: &TokenStream) -> Result<TokenStream, Errors> {
+    let all = SerdeNames::read(&item.attrs);
     let mut errors = Errors::default();
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
-    let mut arms = TokenStream::new();
+    let (mut arms, mut names) = (TokenStream::new(), TokenStream::new());
     if data.variants.is_empty() {
         let message = "an enum without variants has no value that could be part of a key";
-        errors.at(ident.span(), with_help(message, "add its variants"));
+        errors.at(item.ident.span(), with_help(message, "add its variants"));
     }
     for variant in &data.variants {
         let (name, text) = (&variant.ident, snake_case(&unraw(&variant.ident)));
@@ -107,24 +110,42 @@ fn choice(ident: &Ident, data: &DataEnum, private: &TokenStream) -> Result<Token
             errors.at(name.span(), with_help(message, "rename one of the two"));
         }
         arms.extend(quote!(Self::#name => #text,));
+        let serde = SerdeNames::read(&variant.attrs);
+        if !serde.skipped {
+            let in_json = serde.of_variant(&unraw(name), &all);
+            names.extend(quote!((#in_json, #text),));
+        }
     }
     if !errors.is_empty() {
         return Err(errors);
     }
-    Ok(implementation(ident, private, &quote!(false), &quote!(part.text(match self { #arms }))))
+    let implementation = Implementation {
+        distinguishes: quote!(false),
+        form: (!all.converts()).then(|| quote!(#private::Form::Names { names: &[#names] })),
+        write: quote!(part.text(match self { #arms })),
+    };
+    Ok(implementation.emit(&item.ident, private))
 }
 
-fn implementation(
-    ident: &Ident,
-    private: &TokenStream,
-    distinguishes: &TokenStream,
-    write: &TokenStream,
-) -> TokenStream {
-    quote! {
-        impl #private::KeyPart for #ident {
-            const DISTINGUISHES: ::core::primitive::bool = #distinguishes;
-            fn write(&self, part: #private::PartWriter<'_>) -> ::core::result::Result<(), #private::KeyError> {
-                #write
+/// What differs between the implementations.
+struct Implementation {
+    distinguishes: TokenStream,
+    /// `None` where serde writes or reads another type, so that nothing is known of it.
+    form: Option<TokenStream>,
+    write: TokenStream,
+}
+
+impl Implementation {
+    fn emit(&self, ident: &Ident, private: &TokenStream) -> TokenStream {
+        let Self { distinguishes, form, write } = self;
+        let form = form.as_ref().map(|form| quote!(const FORM: #private::Form = #form;));
+        quote! {
+            impl #private::KeyPart for #ident {
+                const DISTINGUISHES: ::core::primitive::bool = #distinguishes;
+                #form
+                fn write(&self, part: #private::PartWriter<'_>) -> ::core::result::Result<(), #private::KeyError> {
+                    #write
+                }
             }
         }
     }

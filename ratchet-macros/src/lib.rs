@@ -136,6 +136,11 @@ pub fn derive_input(item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// An enum has few values, so it cannot be the only placeholder of a key.
+///
+/// Programs in other languages are told how serde writes the type (`KeyPart::FORM`): newtypes as their field, variants by
+/// their names with `rename` and `rename_all`. With `from`, `into`, `with` and their like nothing is told, and only Rust
+/// makes such keys. A `Deserialize` written by hand that changes what it reads, as by trimming, is not seen: write
+/// `KeyPart` by hand too.
 #[proc_macro_derive(KeyPart, attributes(ratchet))]
 pub fn derive_key_part(item: TokenStream) -> TokenStream {
     errors::guarded_derive(|| key_part::expand(item.into())).into()

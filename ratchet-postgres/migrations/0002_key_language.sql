@@ -115,16 +115,77 @@ BEGIN
     END IF;
 END $$;
 
--- Renders the key of an input. The template is checked, since it may come from anywhere.
-CREATE FUNCTION ratchet.render_key(template text, input json) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT
+-- Whether a value is written as the code writes it, so that the code gives it the same text: in no other spelling that the
+-- code can read, since the fingerprint would be another one all the same. The forms are those of `Form` in the code.
+CREATE FUNCTION ratchet.has_form(value json, form jsonb) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    kind CONSTANT text := json_typeof(value);
+    token CONSTANT text := value #>> '{}';
+BEGIN
+    RETURN CASE form ->> 'form'
+        WHEN 'boolean' THEN kind = 'boolean'
+        -- A number of more digits is beyond all bounds.
+        WHEN 'integer' THEN kind = 'number' AND CASE WHEN length(token) <= 40
+            THEN token::numeric BETWEEN (form ->> 'least')::numeric AND (form ->> 'most')::numeric END
+        ELSE kind = 'string' AND CASE form ->> 'form'
+            WHEN 'text' THEN true
+            WHEN 'character' THEN length(token) = 1
+            WHEN 'uuid' THEN token ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+            -- A day that its month does not have is one of the next.
+            WHEN 'date' THEN CASE WHEN token ~ '^(?!0000)[0-9]{4}-(0[1-9]|1[0-2])-[0-9]{2}$'
+                THEN to_char(make_date(left(token, 4)::int, substr(token, 6, 2)::int, 1) + right(token, 2)::int - 1,
+                    'YYYY-MM-DD') = token END
+            WHEN 'names' THEN form -> 'names' ? token
+        END
+    END IS TRUE;
+END $$;
+
+CREATE FUNCTION ratchet.form_in_words(form jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE form ->> 'form'
+        WHEN 'text' THEN 'a string'
+        WHEN 'character' THEN 'a string of one character'
+        WHEN 'integer' THEN format('an integer from %s to %s', form ->> 'least', form ->> 'most')
+        WHEN 'boolean' THEN 'true or false'
+        WHEN 'uuid' THEN 'a string, a UUID with hyphens in lower case'
+        WHEN 'date' THEN 'a string, a calendar date such as 2026-11-29'
+        WHEN 'names' THEN 'one of '
+            || (SELECT string_agg(to_json(n)::text, ', ' ORDER BY n) FROM jsonb_object_keys(form -> 'names') AS n)
+    END
+$$;
+
+-- The text of the value that a placeholder names, which the code would give it too.
+CREATE FUNCTION ratchet.key_value(place text, value json, form jsonb) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    token text;
+BEGIN
+    IF coalesce(form ->> 'form', 'opaque') = 'opaque' THEN
+        PERFORM ratchet.refuse_key('opaque', format('how the value of `<%s>` is written in a key is known to its type alone', place),
+            'Enqueue this operation from Rust; or give the type a `KeyPart::FORM`, and let serde write the field as it is.');
+    END IF;
+    token := ratchet.key_value(place, value);
+    IF NOT ratchet.has_form(value, form) THEN
+        PERFORM ratchet.refuse_key('other_form', format('the value of `<%s>` is not written as the code writes it', place),
+            format('Here stands %s.', ratchet.form_in_words(form)));
+    END IF;
+    RETURN coalesce(form -> 'names' ->> token, token);
+END $$;
+
+-- Renders the key of an input whose values have these forms, in the order of the placeholders; whatever they are where NULL
+-- is given. The template is checked, since it may come from anywhere.
+CREATE FUNCTION ratchet.render_key(template text, input json, forms jsonb) RETURNS text LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     -- A zero byte, which `text` cannot hold, is refused like every other control character.
     readable CONSTANT json := replace(ratchet.plain_escapes(input::text), '\u0000', '\u0001');
     key text := '';
     piece text[];
+    nth int := 0;
+    found json;
     value text;
 BEGIN
+    IF template IS NULL OR input IS NULL THEN
+        RETURN NULL;
+    END IF;
     PERFORM ratchet.check_template(template);
     IF readable IS NULL THEN
         PERFORM ratchet.refuse_key('not_unicode', 'the input has half of a surrogate pair', 'Send well-formed Unicode.');
@@ -133,7 +194,10 @@ BEGIN
         IF piece[2] IS NULL THEN
             key := key || piece[1];
         ELSE
-            value := ratchet.key_value(piece[2], readable #> string_to_array(piece[2], '.'));
+            found := readable #> string_to_array(piece[2], '.');
+            value := CASE WHEN forms IS NULL THEN ratchet.key_value(piece[2], found)
+                ELSE ratchet.key_value(piece[2], found, forms -> nth) END;
+            nth := nth + 1;
             PERFORM ratchet.check_key_value(piece[2], value);
             key := key || ratchet.percent_encoded(value);
         END IF;
@@ -141,6 +205,12 @@ BEGIN
     PERFORM ratchet.check_key_length(key);
     RETURN key;
 END $$;
+
+-- The key language alone: whoever calls it knows the texts of the values.
+CREATE FUNCTION ratchet.render_key(template text, input json) RETURNS text LANGUAGE sql IMMUTABLE STRICT
+SET search_path = pg_catalog, pg_temp AS $$
+    SELECT ratchet.render_key(template, input, NULL)
+$$;
 
 -- The text of an identity: a key with the marks of a generation and a step.
 CREATE FUNCTION ratchet.marked_key(key text, generation bigint DEFAULT 1, step text DEFAULT NULL) RETURNS text

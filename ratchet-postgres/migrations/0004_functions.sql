@@ -15,6 +15,8 @@ CREATE TABLE ratchet.declarations (
     contract text COLLATE "C" NOT NULL,
     -- What the fingerprint leaves out, as `ratchet.canonical_without` reads it.
     volatile text COLLATE "C" NOT NULL,
+    -- How JSON writes the values of the placeholders, as `ratchet.render_key` reads it.
+    forms text COLLATE "C" NOT NULL,
     PRIMARY KEY (operation, version)
 );
 
@@ -78,7 +80,7 @@ END $$;
 -- The key that an operation gives to an input.
 CREATE FUNCTION ratchet.key(operation text, version text, input json) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT ratchet.render_key((ratchet.declaration(operation, version)).template, input)
+    SELECT ratchet.render_key(d.template, input, d.forms::jsonb) FROM ratchet.declaration(operation, version) AS d
 $$;
 
 -- The newest record under a key, or what is left of it; NULL if there is none.
@@ -140,11 +142,11 @@ END $$;
 
 -- The key of an input, after a look at everything that may be wrong with the arguments. The marks of the identity count
 -- towards the limit of the key.
-CREATE FUNCTION ratchet.checked_key(template text, input json, in_namespace text, in_queue text, urgency int,
+CREATE FUNCTION ratchet.checked_key(declared ratchet.declarations, input json, in_namespace text, in_queue text, urgency int,
     after bigint) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
-    key CONSTANT text := ratchet.render_key(template, input);
+    key CONSTANT text := ratchet.render_key(declared.template, input, declared.forms::jsonb);
 BEGIN
     IF input IS NULL THEN
         PERFORM ratchet.refuse_argument('the input is missing', 'Pass a JSON document.');
@@ -174,7 +176,7 @@ SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     declared CONSTANT ratchet.declarations := ratchet.declaration(operation, version);
     waits_in CONSTANT text := coalesce(queue, declared.queue);
-    wanted CONSTANT text := ratchet.checked_key(declared.template, input, namespace, waits_in, priority,
+    wanted CONSTANT text := ratchet.checked_key(declared, input, namespace, waits_in, priority,
         new_generation_after);
     canonical CONSTANT text := ratchet.canonical(input);
     fingerprint CONSTANT bytea := CASE declared.volatile WHEN '[]' THEN sha256(convert_to(canonical, 'UTF8'))

@@ -73,13 +73,14 @@ async fn record(connection: &mut PgConnection, declaration: &Declaration) -> Res
 /// Keeps what the functions for other languages enqueue with; a worker that starts again writes nothing.
 async fn describe(connection: &mut PgConnection, declaration: &Declaration) -> Result<(), Fault> {
     const WRITE: &str = "INSERT INTO ratchet.declarations AS d \
-            (operation, version, template, policy, contract, priority, queue, volatile) \
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
+            (operation, version, template, policy, contract, priority, queue, volatile, forms) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
         ON CONFLICT (operation, version) DO UPDATE SET template = excluded.template, policy = excluded.policy, \
             contract = excluded.contract, priority = excluded.priority, queue = excluded.queue, \
-            volatile = excluded.volatile \
-        WHERE (d.template, d.policy, d.contract, d.priority, d.queue, d.volatile) IS DISTINCT FROM (excluded.template, \
-            excluded.policy, excluded.contract, excluded.priority, excluded.queue, excluded.volatile)";
+            volatile = excluded.volatile, forms = excluded.forms \
+        WHERE (d.template, d.policy, d.contract, d.priority, d.queue, d.volatile, d.forms) IS DISTINCT FROM \
+            (excluded.template, excluded.policy, excluded.contract, excluded.priority, excluded.queue, \
+            excluded.volatile, excluded.forms)";
     sqlx::query(WRITE)
         .bind(declaration.operation.as_str())
         .bind(declaration.version.as_str())
@@ -89,6 +90,7 @@ async fn describe(connection: &mut PgConnection, declaration: &Declaration) -> R
         .bind(declaration.priority.0)
         .bind(declaration.queue.as_str())
         .bind(as_json(&declaration.volatile)?)
+        .bind(as_json(&declaration.forms)?)
         .execute(connection)
         .await
         .while_trying("record what is declared")?;

@@ -64,6 +64,7 @@ async fn a_reopened_ledger_holds_everything() {
         operation: common::OPERATION,
         version: Version::from_static("1"),
         template: "invoice:<id>:collect:v1".to_owned(),
+        forms: Vec::new(),
         new_identity: None,
         hidden: HiddenPaths::default(),
         volatile: VolatileFields::default(),

@@ -2,6 +2,7 @@
 #![cfg(feature = "postgres")]
 #![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
+mod forms;
 #[path = "../limits/mod.rs"]
 mod limits;
 mod psql;

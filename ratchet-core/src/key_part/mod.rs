@@ -10,7 +10,10 @@ use std::sync::Arc;
 
 use ratchet_key::{KeyError, PartWriter};
 
+mod form;
 mod refused;
+
+pub use form::Form;
 
 /// A value that can be part of a key: it has one text form, the same on every attempt.
 ///
@@ -31,6 +34,28 @@ pub trait KeyPart {
     /// same key for nearly everyone.
     const DISTINGUISHES: bool = true;
 
+    /// How serde writes values of this type, for programs in other languages. Unless it is stated, they are kept from
+    /// making keys of it.
+    ///
+    /// A type whose `Deserialize` changes what it reads, as by trimming it, is [`Form::Opaque`]. So the form of a type that
+    /// is written by hand is stated only where serde writes it as the same text:
+    ///
+    /// ```
+    /// use ratchet_core::{Form, KeyError, KeyPart, PartWriter};
+    ///
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// struct InvoiceId(String);
+    ///
+    /// impl KeyPart for InvoiceId {
+    ///     const FORM: Form = Form::Text;
+    ///
+    ///     fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
+    ///         part.text(&self.0)
+    ///     }
+    /// }
+    /// ```
+    const FORM: Form = Form::Opaque;
+
     /// Writes the value as one part of a key.
     ///
     /// # Errors
@@ -38,9 +63,29 @@ pub trait KeyPart {
     fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError>;
 }
 
+/// The largest ones of 128 bits are left out, which fit into no JSON that is stored.
+const fn bounded(least: i128, most: u128) -> Form {
+    let most = if most > i128::MAX.unsigned_abs() { i128::MAX } else { most.cast_signed() };
+    Form::Integer { least, most }
+}
+
+macro_rules! integer {
+    ($type:ty $(, .$get:ident())?) => {{
+        #[allow(
+            clippy::cast_possible_wrap,
+            clippy::cast_sign_loss,
+            clippy::cast_lossless,
+            reason = "the least is no large number, and the most no negative one"
+        )]
+        bounded(<$type>::MIN$(.$get())? as i128, <$type>::MAX$(.$get())? as u128)
+    }};
+}
+
 macro_rules! unsigned {
     ($($type:ty)*) => {$(
         impl KeyPart for $type {
+            const FORM: Form = integer!($type);
+
             fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
                 part.unsigned((*self).into())
             }
@@ -51,6 +96,8 @@ macro_rules! unsigned {
 macro_rules! signed {
     ($($type:ty)*) => {$(
         impl KeyPart for $type {
+            const FORM: Form = integer!($type);
+
             fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
                 part.integer((*self).into())
             }
@@ -61,6 +108,8 @@ macro_rules! signed {
 macro_rules! non_zero {
     ($($type:ty)*) => {$(
         impl KeyPart for $type {
+            const FORM: Form = integer!($type, .get());
+
             fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
                 self.get().write(part)
             }
@@ -74,12 +123,16 @@ non_zero!(NonZeroU8 NonZeroU16 NonZeroU32 NonZeroU64 NonZeroU128 NonZeroUsize);
 non_zero!(NonZeroI8 NonZeroI16 NonZeroI32 NonZeroI64 NonZeroI128 NonZeroIsize);
 
 impl KeyPart for usize {
+    const FORM: Form = integer!(usize);
+
     fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
         part.unsigned(*self as u128)
     }
 }
 
 impl KeyPart for isize {
+    const FORM: Form = integer!(isize);
+
     fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
         part.integer(*self as i128)
     }
@@ -87,6 +140,7 @@ impl KeyPart for isize {
 
 impl KeyPart for bool {
     const DISTINGUISHES: bool = false;
+    const FORM: Form = Form::Boolean;
 
     fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
         part.boolean(*self)
@@ -94,18 +148,24 @@ impl KeyPart for bool {
 }
 
 impl KeyPart for char {
+    const FORM: Form = Form::Character;
+
     fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
         part.text(self.encode_utf8(&mut [0; 4]))
     }
 }
 
 impl KeyPart for str {
+    const FORM: Form = Form::Text;
+
     fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
         part.text(self)
     }
 }
 
 impl KeyPart for String {
+    const FORM: Form = Form::Text;
+
     fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
         part.text(self)
     }
@@ -115,6 +175,7 @@ macro_rules! pointer {
     ($($type:ty)*) => {$(
         impl<T: KeyPart + ?Sized> KeyPart for $type {
             const DISTINGUISHES: bool = T::DISTINGUISHES;
+            const FORM: Form = T::FORM;
 
             fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
                 T::write(self, part)
@@ -127,6 +188,7 @@ pointer!(&T Box<T> Arc<T> Rc<T>);
 
 impl<T: KeyPart + ToOwned + ?Sized> KeyPart for Cow<'_, T> {
     const DISTINGUISHES: bool = T::DISTINGUISHES;
+    const FORM: Form = T::FORM;
 
     fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
         T::write(self, part)
@@ -135,6 +197,8 @@ impl<T: KeyPart + ToOwned + ?Sized> KeyPart for Cow<'_, T> {
 
 /// The date as `2026-11-29`.
 impl KeyPart for jiff::civil::Date {
+    const FORM: Form = Form::Date;
+
     fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
         part.text(&self.to_string())
     }
@@ -143,6 +207,8 @@ impl KeyPart for jiff::civil::Date {
 /// The usual form with hyphens, in lower case.
 #[cfg(feature = "uuid")]
 impl KeyPart for uuid::Uuid {
+    const FORM: Form = Form::Uuid;
+
     fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
         part.text(self.hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()))
     }
@@ -151,6 +217,8 @@ impl KeyPart for uuid::Uuid {
 /// The date as `2026-11-29`.
 #[cfg(feature = "chrono")]
 impl KeyPart for chrono::NaiveDate {
+    const FORM: Form = Form::Date;
+
     fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
         part.text(&self.to_string())
     }
@@ -159,6 +227,8 @@ impl KeyPart for chrono::NaiveDate {
 /// The date as `2026-11-29`.
 #[cfg(feature = "time")]
 impl KeyPart for time::Date {
+    const FORM: Form = Form::Date;
+
     fn write(&self, part: PartWriter<'_>) -> Result<(), KeyError> {
         part.text(&self.to_string())
     }
@@ -201,6 +271,15 @@ mod tests {
         assert_eq!(rendered(&chrono::NaiveDate::from_ymd_opt(2026, 1, 9).unwrap()), "2026-01-09");
         let date = time::Date::from_calendar_date(2026, time::Month::January, 9).unwrap();
         assert_eq!(rendered(&date), "2026-01-09");
+    }
+
+    #[test]
+    fn a_form_is_that_of_the_value_inside() {
+        assert_eq!(u8::FORM, Form::Integer { least: 0, most: 255 });
+        assert_eq!(NonZeroU8::FORM, Form::Integer { least: 1, most: 255 });
+        assert_eq!(<Cow<'_, i64>>::FORM, Form::Integer { least: i64::MIN.into(), most: i64::MAX.into() });
+        assert_eq!(u128::FORM, Form::Integer { least: 0, most: i128::MAX });
+        assert_eq!((<&str>::FORM, <Arc<bool>>::FORM), (Form::Text, Form::Boolean));
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub(crate) use purge::purge_all;
 
 use crate::contract::{Contract, Terms};
 use crate::decide::{Answer, Command, Refusal, Stored};
+use crate::key_part::Form;
 use crate::model::{
     Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Priority, Queue, Record, RecordId, State,
     Submission, Submitted, Version, VolatileFields, WorkerId,
@@ -229,6 +230,8 @@ pub struct Declaration {
     pub version: Version,
     /// Its key template as written.
     pub template: String,
+    /// In which form JSON has the values of its placeholders, in order. Where there is none, it is not known.
+    pub forms: Vec<Form>,
     /// Why the template may differ from those on record.
     pub new_identity: Option<String>,
     /// What of an input is not shown to people.
@@ -253,6 +256,7 @@ impl Declaration {
             operation,
             version,
             template: template.into(),
+            forms: Vec::new(),
             new_identity: None,
             hidden: HiddenPaths::default(),
             volatile: VolatileFields::default(),

@@ -1,7 +1,7 @@
 //! What is checked of one operation while compiling: its key, and how long is retried, remembered, kept and replayed.
 
 use super::text::Text;
-use super::{Codec, Operation, Spec};
+use super::{Codec, Kind, Operation, Spec};
 use crate::contract::{Mechanism, Retention};
 
 /// Stops the compiler if the destination may forget the key before the last automatic retry (R009).
@@ -96,10 +96,10 @@ const fn names(spec: &Spec, code: &str) -> Text {
 ///
 /// # Panics
 /// If none does.
-pub(super) const fn require_distinguishing(parts: &[bool]) {
+pub(super) const fn require_distinguishing(parts: &[Kind]) {
     let mut at = 0;
     while at < parts.len() {
-        if parts[at] {
+        if parts[at].distinguishes {
             return;
         }
         at += 1;
@@ -113,11 +113,11 @@ pub(super) const fn require_distinguishing(parts: &[bool]) {
 ///
 /// # Panics
 /// If a part tells records apart.
-pub(super) const fn require_indistinct(parts: &[bool]) {
+pub(super) const fn require_indistinct(parts: &[Kind]) {
     let mut at = 0;
     while at < parts.len() {
         assert!(
-            !parts[at],
+            !parts[at].distinguishes,
             "R015: there is nothing to allow: a placeholder of this key tells records apart; remove `allow(R006 = …)`"
         );
         at += 1;

@@ -5,8 +5,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::marks::{Mark, hidden_paths, volatile_fields};
-use super::{Codec, Declared, Operation, Returns, Spec, State, States};
+use super::{Codec, Declared, Kind, Operation, Returns, Spec, State, States};
 use crate::context::Context;
+use crate::key_part::Form;
 use crate::model::{Cause, CauseKind, HiddenPaths, Outcome, Payload, VolatileFields};
 use crate::reconcile::{self, Inquiry, Question};
 
@@ -52,6 +53,7 @@ pub struct Handler {
     declared: Declared,
     spec: fn() -> &'static Spec,
     marks: &'static [Mark],
+    rewritten: &'static [&'static str],
     run: fn(Call, Payload) -> Attempt,
     ask: fn(Inquiry, &Payload) -> Question,
 }
@@ -64,6 +66,7 @@ impl Handler {
             declared: O::DECLARED,
             spec: O::SPEC,
             marks: O::Codec::MARKS,
+            rewritten: O::Codec::REWRITTEN,
             run: |call, input| Box::pin(attempt::<O>(call, input)),
             ask: reconcile::ask::<O>,
         }
@@ -91,6 +94,17 @@ impl Handler {
     #[must_use]
     pub fn volatile(&self) -> VolatileFields {
         volatile_fields(self.marks)
+    }
+
+    /// In which form JSON has the values of the placeholders, in order.
+    #[must_use]
+    pub fn forms(&self) -> Vec<Form> {
+        let Spec { template, parts, .. } = self.spec();
+        let form = |(place, kind): (&str, &Kind)| {
+            let field = place.split(['.', '>']).next().unwrap_or_default();
+            if self.rewritten.contains(&field) { Form::Opaque } else { kind.form }
+        };
+        template.split('<').skip(1).zip(*parts).map(form).collect()
     }
 
     /// Runs one attempt.

@@ -22,6 +22,8 @@ pub trait Input: Serialize + DeserializeOwned + Send + 'static {
     const MARKS: &'static [Mark] = &[];
     /// Which of its fields are marked `#[key]`.
     const KEYS: &'static [&'static str] = &[];
+    /// Which of its fields JSON has under another name, or in another form than that of their type.
+    const REWRITTEN: &'static [&'static str] = &[];
 
     /// The input for logs and people: fields marked `#[pii]` show as `[redacted]`, at every level.
     ///
@@ -38,6 +40,8 @@ pub trait Codec<I> {
     const MARKS: &'static [Mark];
     /// Which of its fields the key template must name.
     const KEYS: &'static [&'static str];
+    /// Which of its fields are not in the JSON as templates and types have them.
+    const REWRITTEN: &'static [&'static str] = &[];
 
     /// Writes the payload.
     ///
@@ -59,6 +63,7 @@ pub struct Derived;
 impl<I: Input> Codec<I> for Derived {
     const MARKS: &'static [Mark] = I::MARKS;
     const KEYS: &'static [&'static str] = I::KEYS;
+    const REWRITTEN: &'static [&'static str] = I::REWRITTEN;
 
     fn encode(input: &I) -> Result<Value, PayloadError> {
         Payload::value_of(input)

@@ -21,7 +21,7 @@ pub use input::{Codec, Derived, Input};
 pub use marks::{Inner, Mark, Unmarked};
 pub use parameters::{ByName, Field, Fields, Parameter, Parameters, field};
 pub use redacted::Redacted;
-pub use render::{Part, Render, part};
+pub use render::{Kind, Part, Render, part};
 pub use request::{EnqueueError, Enqueued, NotAccepted, Request, answered};
 pub use spec::{Spec, attempts, lasting};
 pub use state::{State, StateRequirement, States};

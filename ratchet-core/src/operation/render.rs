@@ -2,28 +2,37 @@
 
 use ratchet_key::{Key, KeyError, KeyWriter, PartWriter};
 
-use crate::key_part::KeyPart;
+use crate::key_part::{Form, KeyPart};
 
 /// One placeholder of a key: where its value is found, and how it is written.
 #[derive(Debug)]
 pub struct Part<I, T> {
     get: fn(&I) -> &T,
     write: fn(&T, PartWriter<'_>) -> Result<(), KeyError>,
-    distinguishes: bool,
+    kind: Kind,
+}
+
+/// What the type of a placeholder says about its values.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    /// Whether they can tell records apart.
+    pub(super) distinguishes: bool,
+    /// How JSON writes them.
+    pub(super) form: Form,
 }
 
 /// The placeholder that stands for what `get` gives. Only here is asked for what a type must be, so that a type that
 /// is not is one error.
 #[must_use]
 pub const fn part<I, T: KeyPart>(get: fn(&I) -> &T) -> Part<I, T> {
-    Part { get, write: T::write, distinguishes: T::DISTINGUISHES }
+    Part { get, write: T::write, kind: Kind { distinguishes: T::DISTINGUISHES, form: T::FORM } }
 }
 
 impl<I, T> Part<I, T> {
-    /// Whether its values can tell records apart.
+    /// What its type says.
     #[must_use]
-    pub const fn distinguishes(&self) -> bool {
-        self.distinguishes
+    pub const fn kind(&self) -> Kind {
+        self.kind
     }
 }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::contract::Contract;
 use crate::model::{OperationName, Priority, Queue, Version};
-use crate::operation::Operation;
 use crate::operation::checked::{require_distinguishing, require_indistinct, require_marks};
 use crate::operation::state::StateRequirement;
+use crate::operation::{Kind, Operation};
 
 use crate::policy::Policy;
 
@@ -20,6 +20,8 @@ pub struct Spec {
     pub version: Version,
     /// Its key template as written.
     pub template: &'static str,
+    /// What the types of its placeholders say, in order.
+    pub parts: &'static [Kind],
     /// Why the template may differ from the one on record.
     pub new_identity: Option<&'static str>,
     /// What its destination promises.
@@ -37,16 +39,16 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// What an attribute says that has only the required arguments. `parts` tells of each placeholder whether its values
-    /// tell records apart.
+    /// What an attribute says that has only the required arguments. `parts` tells what the type of each placeholder
+    /// says.
     ///
     /// # Panics
     /// If no placeholder tells records apart (R006), or the template contradicts the marks of the input (R004, R007, R015).
     #[must_use]
-    pub const fn of<O: Operation>(parts: &[bool]) -> Self {
+    pub const fn of<O: Operation>(parts: &'static [Kind]) -> Self {
         require_distinguishing(parts);
         require_marks::<O>();
-        Self::plain::<O>()
+        Self::plain::<O>().parts(parts)
     }
 
     /// The same for a key that may be the same for everyone.
@@ -54,10 +56,10 @@ impl Spec {
     /// # Panics
     /// As [`of`](Self::of), and if a placeholder tells records apart, so that there is nothing to allow.
     #[must_use]
-    pub const fn of_indistinct<O: Operation>(parts: &[bool]) -> Self {
+    pub const fn of_indistinct<O: Operation>(parts: &'static [Kind]) -> Self {
         require_indistinct(parts);
         require_marks::<O>();
-        Self::plain::<O>()
+        Self::plain::<O>().parts(parts)
     }
 
     /// The same for an attribute that is wrong, which the macro has reported.
@@ -68,6 +70,7 @@ impl Spec {
             name: OperationName::from_macro(name),
             version: Version::from_macro(version),
             template,
+            parts: &[],
             new_identity: None,
             contract: Contract::NONE,
             policy: Policy::DEFAULT,
@@ -76,6 +79,11 @@ impl Spec {
             priority: Priority(0),
             states: &[],
         }
+    }
+
+    const fn parts(mut self, parts: &'static [Kind]) -> Self {
+        self.parts = parts;
+        self
     }
 
     /// Another destination than an unknown one.

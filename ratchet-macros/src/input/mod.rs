@@ -4,7 +4,7 @@ mod marks;
 mod serde_name;
 mod stored;
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use ratchet_key::{Code, judge_field};
 use syn::spanned::Spanned;
@@ -14,7 +14,7 @@ use crate::errors::{Errors, with_help};
 use crate::key::Allowances;
 use crate::names::{crate_path, generated, private, unraw, written};
 pub(crate) use marks::{MARKS, Marks, Place, constant as marks_constant};
-use serde_name::SerdeNames;
+pub(crate) use serde_name::SerdeNames;
 pub(crate) use stored::{personal, stored};
 
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
@@ -68,6 +68,8 @@ struct Found {
     /// Checks of the types of fields with `#[key]`.
     types: Vec<TokenStream>,
     keys: Vec<String>,
+    /// Fields that JSON has under another name or in another form.
+    rewritten: Vec<String>,
     marks: Vec<TokenStream>,
     warnings: Vec<TokenStream>,
 }
@@ -91,6 +93,9 @@ impl Found {
         if let Some(key) = marks.key.filter(|_| serde.skipped) {
             let message = "R015: a field that serde skips is not stored, so a handler finds another value in it than the key";
             errors.at(key, with_help(message, "let serde write it, or remove `#[key]`"));
+        }
+        if !serde.is_plain(&name, all) {
+            self.rewritten.push(name.clone());
         }
         if !serde.skipped {
             self.marks.extend(marks.emit(&name, &serde.place(&name, all), ty));
@@ -121,12 +126,18 @@ impl Found {
 
     /// The bounds of the trait are judged at the struct's name.
     fn implementation(&self, ident: &Ident) -> TokenStream {
-        let Self { keys, marks, .. } = self;
-        let keys =
-            (!keys.is_empty()).then(|| quote!(const KEYS: &'static [&'static __r::str] = &[#(#keys),*];));
+        let Self { keys, rewritten, marks, .. } = self;
+        let keys = names("KEYS", keys);
+        let rewritten = names("REWRITTEN", rewritten);
         let marks = marks::constant(marks);
-        quote_spanned!(generated(ident.span())=> impl __r::Input for #ident { #keys #marks })
+        quote_spanned!(generated(ident.span())=> impl __r::Input for #ident { #keys #rewritten #marks })
     }
+}
+
+/// A constant of the trait; nothing where it is empty.
+fn names(constant: &str, names: &[String]) -> Option<TokenStream> {
+    let constant = Ident::new(constant, Span::call_site());
+    (!names.is_empty()).then(|| quote!(const #constant: &'static [&'static __r::str] = &[#(#names),*];))
 }
 
 fn fields(item: &DeriveInput) -> Result<&Fields, Error> {

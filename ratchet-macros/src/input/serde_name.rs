@@ -5,19 +5,21 @@ use syn::{Attribute, LitStr, Token};
 
 use super::Place;
 
-/// What `#[serde(…)]` says about names, on a struct or a field. Its own mistakes are serde's to report.
+/// What `#[serde(…)]` says about names, on a type, a field or a variant. Its own mistakes are serde's to report.
 #[derive(Default)]
-pub(super) struct SerdeNames {
+pub(crate) struct SerdeNames {
     rename: Option<String>,
     rename_all: Option<String>,
     flatten: bool,
-    pub(super) skipped: bool,
+    pub(crate) skipped: bool,
     /// Something else is written than the type says: by `with` on a field, by `into` on a struct.
     rewritten: bool,
+    /// Something else is read than the type says: by `deserialize_with` on a field, by `from` on a type.
+    reread: bool,
 }
 
 impl SerdeNames {
-    pub(super) fn read(attrs: &[Attribute]) -> Self {
+    pub(crate) fn read(attrs: &[Attribute]) -> Self {
         let mut names = Self::default();
         for attr in attrs.iter().filter(|attr| attr.path().is_ident("serde")) {
             let _ = attr.parse_nested_meta(|meta| names.argument(&meta));
@@ -35,7 +37,9 @@ impl SerdeNames {
         } else if meta.path.is_ident("skip") || meta.path.is_ident("skip_serializing") {
             self.skipped = true;
         } else if meta.input.peek(Token![=]) {
-            self.rewritten |= ["with", "serialize_with", "into"].iter().any(|name| meta.path.is_ident(name));
+            let is_one_of = |names: &[&str]| names.iter().any(|name| meta.path.is_ident(name));
+            self.rewritten |= is_one_of(&["with", "serialize_with", "into"]);
+            self.reread |= is_one_of(&["with", "deserialize_with", "from", "try_from"]);
             meta.value()?.parse::<syn::Expr>()?;
         } else if meta.input.peek(syn::token::Paren) {
             let content;
@@ -64,6 +68,26 @@ impl SerdeNames {
     pub(super) fn place(&self, name: &str, all: &Self) -> Place {
         let name = self.nameless(all).is_none().then(|| self.of_field(name, all));
         Place { name, is_rewritten: self.rewritten || all.rewritten }
+    }
+
+    /// Whether what is written or read is not what the type itself would be.
+    pub(crate) const fn converts(&self) -> bool {
+        self.rewritten || self.reread
+    }
+
+    /// Whether a field stands in the JSON under the name and in the form that it has in Rust.
+    pub(super) fn is_plain(&self, name: &str, all: &Self) -> bool {
+        let converts = self.converts() || all.converts();
+        !self.skipped && !converts && self.place(name, all).name.as_deref() == Some(name)
+    }
+
+    /// The name of a variant of an enum for which `all` holds.
+    pub(crate) fn of_variant(&self, name: &str, all: &Self) -> String {
+        match (&self.rename, &all.rename_all) {
+            (Some(rename), _) => rename.clone(),
+            (None, Some(rule)) => renamed_variant(name, rule),
+            (None, None) => name.to_owned(),
+        }
     }
 
     /// The name of a field of a struct for which `all` holds.
@@ -106,6 +130,35 @@ fn renamed(name: &str, rule: &str) -> String {
         "SCREAMING-KEBAB-CASE" => name.to_ascii_uppercase().replace('_', "-"),
         _ => name.to_owned(),
     }
+}
+
+/// serde's rules for variants, whose names are in `PascalCase`.
+fn renamed_variant(name: &str, rule: &str) -> String {
+    match rule {
+        "lowercase" => name.to_ascii_lowercase(),
+        "UPPERCASE" => name.to_ascii_uppercase(),
+        "camelCase" => {
+            let first = name.chars().next().map(|first| first.to_ascii_lowercase());
+            first.into_iter().chain(name.chars().skip(1)).collect()
+        }
+        "snake_case" => each_capital_apart(name),
+        "SCREAMING_SNAKE_CASE" | "kebab-case" | "SCREAMING-KEBAB-CASE" => {
+            renamed(&each_capital_apart(name), rule)
+        }
+        _ => name.to_owned(),
+    }
+}
+
+/// Unlike the text of a variant in keys, this takes `HTTPCall` apart to the letter.
+fn each_capital_apart(name: &str) -> String {
+    let mut text = String::new();
+    for (at, char) in name.char_indices() {
+        if at > 0 && char.is_uppercase() {
+            text.push('_');
+        }
+        text.push(char.to_ascii_lowercase());
+    }
+    text
 }
 
 fn pascal_case(name: &str) -> String {
@@ -160,5 +213,51 @@ mod tests {
         assert_eq!(name(&[own], std::slice::from_ref(&all)), "to");
         let read: Attribute = parse_quote!(#[serde(rename(deserialize = "to"))]);
         assert_eq!(name(&[read], &[]), "e_mail2_address");
+    }
+
+    #[test]
+    fn rules_for_variants_are_those_of_serde() {
+        for (rule, expected) in [
+            ("lowercase", "httpcall2b"),
+            ("UPPERCASE", "HTTPCALL2B"),
+            ("PascalCase", "HTTPCall2B"),
+            ("camelCase", "hTTPCall2B"),
+            ("snake_case", "h_t_t_p_call2_b"),
+            ("SCREAMING_SNAKE_CASE", "H_T_T_P_CALL2_B"),
+            ("kebab-case", "h-t-t-p-call2-b"),
+            ("SCREAMING-KEBAB-CASE", "H-T-T-P-CALL2-B"),
+        ] {
+            let all = SerdeNames::read(&[parse_quote!(#[serde(rename_all = #rule)])]);
+            assert_eq!(SerdeNames::default().of_variant("HTTPCall2B", &all), expected);
+            let own = SerdeNames::read(&[parse_quote!(#[serde(rename = "own")])]);
+            assert_eq!(own.of_variant("HTTPCall2B", &all), "own");
+        }
+    }
+
+    #[test]
+    fn a_field_is_plain_if_json_has_it_as_rust_has_it() {
+        let is_plain = |field: Attribute, all: Attribute| {
+            SerdeNames::read(&[field]).is_plain("order_id", &SerdeNames::read(&[all]))
+        };
+        let nothing: Attribute = parse_quote!(#[serde()]);
+        assert!(is_plain(nothing.clone(), nothing.clone()));
+        assert!(is_plain(
+            parse_quote!(#[serde(default, alias = "id")]),
+            parse_quote!(#[serde(rename_all = "snake_case")])
+        ));
+        for field in [
+            parse_quote!(#[serde(rename = "id")]),
+            parse_quote!(#[serde(deserialize_with = "trimmed")]),
+            parse_quote!(#[serde(with = "trimmed")]),
+            parse_quote!(#[serde(skip)]),
+            parse_quote!(#[serde(flatten)]),
+        ] {
+            assert!(!is_plain(field, nothing.clone()));
+        }
+        for all in
+            [parse_quote!(#[serde(rename_all = "camelCase")]), parse_quote!(#[serde(try_from = "Raw")])]
+        {
+            assert!(!is_plain(nothing.clone(), all));
+        }
     }
 }

@@ -269,7 +269,7 @@ impl<'a> Parts<'a> {
         };
         let span = generated(key.span);
         let of = Ident::new(of, span);
-        quote_spanned!(span=> __r::Spec::#of::<#ident>(&[#(#parts.distinguishes()),*]))
+        quote_spanned!(span=> __r::Spec::#of::<#ident>(&[#(#parts.kind()),*]))
     }
 }
 

@@ -1,13 +1,15 @@
 //! For every state of a record the functions answer and write what the ledger does.
 
 use ratchet_core::decide::{Answer, Command, Refusal};
-use ratchet_core::ledger::Order;
-use ratchet_core::{Conflict, Generation, Ledger as _, Payload, Renewal, Submission, Submitted, Version};
+use ratchet_core::ledger::{Declaration, Order};
+use ratchet_core::{
+    Conflict, Form, Generation, Ledger as _, Payload, Queue, Renewal, Submission, Submitted, Version,
+};
 use ratchet_postgres::PostgresLedger;
 use ratchet_postgres::sqlx::{self, PgConnection, Row as _};
 
 use crate::stages::{Stage, make};
-use crate::support::{POLICY, database, declared, id, input, refusal, submission, text};
+use crate::support::{OPERATION, POLICY, TEMPLATE, database, declared, id, input, refusal, submission, text};
 
 /// What both sides leave of the records of a namespace, but for row numbers and moments.
 async fn rows(connection: &mut PgConnection, namespace: &str) -> String {
@@ -182,18 +184,19 @@ async fn arguments_that_make_no_sense_are_refused() {
         ("'no_operation', '1', '{\"id\": 1}'", "RT004"),
         ("NULL, '1', '{\"id\": 1}'", "RT004"),
         ("'collect_invoice', '1', NULL", "RT005"),
-        ("'collect_invoice', '1', '{\"id\": 1}', namespace => 'Über'", "RT005"),
-        ("'collect_invoice', '1', '{\"id\": 1}', namespace => NULL", "RT005"),
-        ("'collect_invoice', '1', '{\"id\": 1}', priority => 40000", "RT005"),
+        ("'collect_invoice', '1', '{\"id\": \"1\"}', namespace => 'Über'", "RT005"),
+        ("'collect_invoice', '1', '{\"id\": \"1\"}', namespace => NULL", "RT005"),
+        ("'collect_invoice', '1', '{\"id\": \"1\"}', priority => 40000", "RT005"),
+        ("'collect_invoice', '1', '{\"id\": \"1\"}', queue => 'Über'", "RT005"),
         (
-            "'collect_invoice', '1', '{\"id\": 1}', new_generation_after => 0, by => 'a', reason => 'b'",
+            "'collect_invoice', '1', '{\"id\": \"1\"}', new_generation_after => 0, by => 'a', reason => 'b'",
             "RT005",
         ),
-        ("'collect_invoice', '1', '{\"id\": 1}', new_generation_after => 1, by => 'a'", "RT005"),
+        ("'collect_invoice', '1', '{\"id\": \"1\"}', new_generation_after => 1, by => 'a'", "RT005"),
         ("'collect_invoice', '1', '{}'", "RT001"),
         ("'collect_invoice', '1', '{\"id\": null}'", "RT001"),
         ("'collect_invoice', '1', '{\"id\": 1.5}'", "RT001"),
-        ("'collect_invoice', '1', '{\"id\": 1, \"id\": 1}'", "RT003"),
+        ("'collect_invoice', '1', '{\"id\": \"1\", \"id\": \"1\"}'", "RT003"),
         // The marks of a next generation and of the namespace count.
         (&format!("'collect_invoice', '1', '{{\"id\": \"{}\"}}'", "x".repeat(235)), "RT001"),
     ] {
@@ -224,4 +227,27 @@ async fn what_is_declared_and_what_is_asked_for_stand_in_the_record() {
     assert_eq!(records[0].ready_at, records[0].created_at);
     assert_eq!(records[1].priority.0, -7);
     assert_eq!(records[1].ready_at.as_millis(), 4_102_444_800_500);
+}
+
+#[tokio::test]
+async fn a_record_waits_in_the_queue_that_is_named_or_declared() {
+    let database = database().await;
+    let ledger = PostgresLedger::open(&database.url()).await.unwrap();
+    let queue = |name: &str| Queue::new(name).unwrap();
+    let declaration = Declaration {
+        forms: vec![Form::Text],
+        queue: queue("mail"),
+        ..Declaration::new(OPERATION, Version::from_static("1"), TEMPLATE)
+    };
+    ledger.declare(vec![declaration]).await.unwrap();
+    let mut connection = database.connect().await;
+    let calls = "SELECT answer FROM ratchet.enqueue('collect_invoice', '1', '{\"id\": \"a\"}'); \
+        SELECT answer FROM ratchet.enqueue('collect_invoice', '1', '{\"id\": \"b\"}', queue => 'bulk')";
+    sqlx::raw_sql(calls).execute(&mut connection).await.unwrap();
+    let records = ledger.list(ratchet_core::ledger::Filter::default()).await.unwrap().records;
+    let queues: Vec<&Queue> = records.iter().map(|record| &record.queue).collect();
+    assert_eq!(queues, [&queue("mail"), &queue("bulk")]);
+    // A worker of one queue is offered its records alone.
+    let rows = "SELECT string_agg(queue, ' ' ORDER BY record_id) FROM ratchet.progress";
+    assert_eq!(text(&mut connection, rows).await.unwrap().as_deref(), Some("mail bulk"));
 }

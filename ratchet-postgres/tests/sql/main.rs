@@ -1,6 +1,7 @@
 //! The functions in the database for programs in other languages: they answer as the code does.
 
 mod decisions;
+mod forms;
 mod properties;
 mod race;
 mod roles;

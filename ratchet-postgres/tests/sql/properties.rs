@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 use crate::support::{POLICY, database, declared, refusal};
 
 /// Runs the property with a connection to a database that has the functions.
-fn check<T: std::fmt::Debug>(
+pub(crate) fn check<T: std::fmt::Debug>(
     cases: u32,
     any: &impl Strategy<Value = T>,
     mut property: impl FnMut(&Runtime, &mut PgConnection, T) -> Result<(), TestCaseError>,

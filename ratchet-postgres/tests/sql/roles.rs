@@ -34,10 +34,10 @@ async fn a_producer_may_call_the_functions_and_touch_no_table() {
         "SELECT nextval('ratchet.records_id')::text",
         "UPDATE ratchet.progress SET state = 'succeeded' RETURNING state",
         "DELETE FROM ratchet.records RETURNING key",
-        "INSERT INTO ratchet.declarations VALUES (0, 'a', '1', 'default', '<a>', '', '', '') RETURNING version",
+        "INSERT INTO ratchet.declarations VALUES (0, 'a', '1', 'q', '<a>', '', '', '', '[]') RETURNING version",
         "SELECT ratchet.stop(1, 0)",
         "SELECT ratchet.key('collect_invoice', '1', '{\"id\": \"a\"}')",
-        "SELECT number::text FROM ratchet.insert_record(NULL, 'default', 'a', 1, '1', '', 0, 0::smallint, 'default')",
+        "SELECT number::text FROM ratchet.insert_record(NULL, 'default', 'a', 1, '1', '', 0, 0::smallint, 'q')",
         "SELECT ratchet.newest('default', 'collect_invoice', 'invoice:a:collect:v1', 1)::text",
     ] {
         let error = text(&mut shop, forbidden).await.expect_err(forbidden);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ratchet_core::ledger::Declaration;
 use ratchet_core::serde_json::{Value, json};
 use ratchet_core::{
-    Contract, Generation, HiddenPaths, Key, Ledger as _, Namespace, OperationName, Payload, Policy, Priority,
-    Queue, RecordId, Submission, Version, VolatileFields,
+    Contract, Form, Generation, HiddenPaths, Key, Ledger as _, Namespace, OperationName, Payload, Policy,
+    Priority, Queue, RecordId, Submission, Version, VolatileFields,
 };
 use ratchet_postgres::PostgresLedger;
 use ratchet_postgres::sqlx::{self, AssertSqlSafe, PgConnection, Row as _};
@@ -27,6 +27,7 @@ pub(crate) async fn declared(database: &Database<'_>, policy: Policy) -> Arc<Pos
         operation: OPERATION,
         version: Version::from_static(version),
         template: TEMPLATE.to_owned(),
+        forms: vec![Form::Text],
         new_identity: None,
         hidden: HiddenPaths::default(),
         volatile: VolatileFields::default(),

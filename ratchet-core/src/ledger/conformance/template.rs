@@ -13,6 +13,7 @@ fn template(operation: OperationName, template: &str, new_identity: Option<&str>
         operation,
         version: Version::from_static("1"),
         template: template.to_owned(),
+        forms: Vec::new(),
         new_identity: new_identity.map(str::to_owned),
         hidden: HiddenPaths::default(),
         volatile: VolatileFields::default(),

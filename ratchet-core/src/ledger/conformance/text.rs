@@ -128,6 +128,7 @@ pub async fn templates_are_compared_to_the_end(fixture: Fixture) {
         operation: COLLECT,
         version: V1,
         template: text.to_owned(),
+        forms: Vec::new(),
         new_identity: reason.map(str::to_owned),
         hidden: HiddenPaths::default(),
         volatile: VolatileFields::default(),

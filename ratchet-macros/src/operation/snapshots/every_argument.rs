@@ -13,8 +13,8 @@ const _: () = {
                 collect_invoice,
             >(
                     &[
-                        __r::part(|it: &CollectInvoice| &it.customer.id).distinguishes(),
-                        __r::part(|it: &CollectInvoice| &it.invoice_id).distinguishes(),
+                        __r::part(|it: &CollectInvoice| &it.customer.id).kind(),
+                        __r::part(|it: &CollectInvoice| &it.invoice_id).kind(),
                     ],
                 )
                 .to(PAYMENTS)

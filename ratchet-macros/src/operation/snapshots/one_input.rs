@@ -7,7 +7,7 @@ const _: () = {
     use ::ratchet::__private as __r;
     static __SPEC: __r::Spec = __r::Spec::of::<
         collect_invoice,
-    >(&[__r::part(|it: &CollectInvoice| &it.invoice_id).distinguishes()]);
+    >(&[__r::part(|it: &CollectInvoice| &it.invoice_id).kind()]);
     impl collect_invoice {
         pub const NAME: &'static __r::str = "collect_invoice";
         pub const VERSION: &'static __r::str = "1";

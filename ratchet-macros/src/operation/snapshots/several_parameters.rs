@@ -7,12 +7,7 @@ const _: () = {
     use ::ratchet::__private as __r;
     static __SPEC: __r::Spec = __r::Spec::of::<
         charge,
-    >(
-        &[
-            __r::part(|it: &InvoiceId| it).distinguishes(),
-            __r::part(|it: &Kind| &it.code).distinguishes(),
-        ],
-    );
+    >(&[__r::part(|it: &InvoiceId| it).kind(), __r::part(|it: &Kind| &it.code).kind()]);
     impl charge {
         const NAME: &'static __r::str = "charge";
         const VERSION: &'static __r::str = "1";
