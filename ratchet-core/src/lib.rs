@@ -9,6 +9,7 @@ pub mod decide;
 pub mod effect_guard;
 mod execution;
 mod failure;
+mod high_water;
 mod key_part;
 pub mod ledger;
 pub mod model;
@@ -31,6 +32,7 @@ pub use contract::{Contract, Mechanism, Retention};
 pub use effect_guard::{OnceError, OnceErrorKind};
 pub use execution::{Execution, Executor};
 pub use failure::Failure;
+pub use high_water::HighWaterFile;
 pub use key_part::KeyPart;
 #[cfg(feature = "testing")]
 pub use ledger::MemoryLedger;

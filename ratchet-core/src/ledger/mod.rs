@@ -7,6 +7,8 @@
 pub mod conformance;
 pub mod desk;
 mod error;
+mod inspection;
+mod mark;
 #[cfg(feature = "testing")]
 mod memory;
 mod offer;
@@ -22,6 +24,8 @@ use ratchet_key::Key;
 use tokio::sync::watch;
 
 pub use error::LedgerError;
+pub use inspection::{Declared, Inspection, Problem, Setting};
+pub use mark::{HighWaterMark, MarkChange, StoreMark};
 #[cfg(feature = "testing")]
 pub use memory::MemoryLedger;
 pub use offer::{AwaitedEnds, Offer, Room};
@@ -29,6 +33,7 @@ pub(crate) use purge::purge_all;
 
 use crate::contract::Contract;
 use crate::decide::{Answer, Command, Refusal, Stored};
+use crate::high_water::HighWaterFile;
 use crate::model::{
     Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Priority, Queue, Record, RecordId, State,
     Submission, Submitted, Version, VolatileFields, WorkerId,
@@ -117,6 +122,21 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
     /// not known what may be shown.
     fn hidden(&self, of: Served) -> LedgerFuture<'_, Option<HiddenPaths>>;
 
+    /// What is declared about operations and versions, in the order of both.
+    fn declarations(&self) -> LedgerFuture<'_, Vec<Declared>>;
+
+    /// How far the store has come.
+    fn mark(&self) -> LedgerFuture<'_, StoreMark>;
+
+    /// Changes the mark, durably, and answers with the new one.
+    fn change_mark(&self, change: MarkChange) -> LedgerFuture<'_, StoreMark>;
+
+    /// Where workers keep the mark outside of the store, unless told otherwise; `None` if the ledger knows no place.
+    fn high_water_file(&self) -> Option<HighWaterFile>;
+
+    /// How the store is set up. Changes nothing.
+    fn inspect(&self) -> LedgerFuture<'_, Inspection>;
+
     /// How many records are due per operation, version and queue that no offer covers.
     fn unserved(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Vec<Unserved>>;
 
@@ -196,6 +216,8 @@ pub struct Unserved {
     pub queue: Queue,
     /// How many there are.
     pub records: u64,
+    /// Since when the longest waiting of them is due.
+    pub since: Timestamp,
 }
 
 /// How many records of one operation and version are in one state. Tombstones are not counted.
