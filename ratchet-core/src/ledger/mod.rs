@@ -23,6 +23,7 @@ use std::time::Duration;
 use ratchet_key::Key;
 use tokio::sync::watch;
 
+pub use crate::high_water::HighWaterFile;
 pub use error::LedgerError;
 pub use inspection::{Declared, Inspection, Problem, Setting};
 pub use mark::{HighWaterMark, MarkChange, StoreMark};
@@ -33,7 +34,6 @@ pub(crate) use purge::purge_all;
 
 use crate::contract::Contract;
 use crate::decide::{Answer, Command, Refusal, Stored};
-use crate::high_water::HighWaterFile;
 use crate::model::{
     Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Priority, Queue, Record, RecordId, State,
     Submission, Submitted, Version, VolatileFields, WorkerId,
