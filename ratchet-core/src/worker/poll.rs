@@ -54,6 +54,7 @@ pub(super) async fn run(shared: &Arc<Shared>, grace: Duration, shutdown: impl Fu
         shared.abandon.cancel();
         joined(&mut attempts).await;
     }
+    restored::look_last(shared).await;
     tracing::info!(worker = %shared.name, "worker stopped");
 }
 

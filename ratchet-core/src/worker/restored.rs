@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::Shared;
 use crate::high_water::HighWaterFile;
@@ -82,6 +82,11 @@ pub(super) async fn run(shared: Arc<Shared>) {
     }
 }
 
+/// The mark covers what was executed since the last look. It is not worth a long wait.
+pub(super) async fn look_last(shared: &Shared) {
+    let _ = timeout(LOOK_EVERY, look(shared)).await;
+}
+
 async fn look(shared: &Shared) -> bool {
     let guard = &shared.restored;
     let Some(file) = &guard.file else { return true };
@@ -114,7 +119,10 @@ async fn compare(ledger: &dyn Ledger, file: &HighWaterFile, worked: bool) -> Res
     // Read before the store, whose mark other workers raise meanwhile.
     let known = load(file).await?;
     let found = ledger.mark().await?;
-    if known.is_some_and(|known| found.mark < known) && found.held_since.is_none() {
+    if found.held_since.is_some() {
+        return Ok(Standing::HeldBack);
+    }
+    if known.is_some_and(|known| found.mark < known) {
         ledger.change_mark(MarkChange::Hold).await?;
         return Ok(Standing::HeldBack);
     }

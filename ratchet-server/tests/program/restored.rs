@@ -237,6 +237,21 @@ async fn workers_go_on_at_a_promoted_standby_that_is_not_behind() {
     assert_eq!(after.code, Some(0), "{}{}", after.out, after.err);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_mark_covers_what_a_worker_sent_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("sqlite:{}", folder.path().join("shop.db").display());
+    let carrier = Carrier::default();
+    let opened = Ratchet::open(&store).await.unwrap();
+    let worker = Running::start(&opened, &carrier, None);
+    until("raised", async || raised(&opened).await > 0).await;
+    let before = raised(&opened).await;
+    enqueue(&opened, "first").await;
+    until("sent", async || carrier.sent("first") == 1).await;
+    worker.stop().await;
+    assert!(raised(&opened).await > before);
+}
+
 /// What was sent without a mark would be unknown to whoever looks for a restored backup.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mark_that_cannot_be_kept_lets_nothing_through() {
