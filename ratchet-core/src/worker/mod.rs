@@ -144,7 +144,7 @@ impl WorkerBuilder {
     /// Keeps the store's high-water mark in this file, so that a restored backup is recognised and nothing is sent again
     /// before somebody has acknowledged it.
     ///
-    /// Unless said otherwise, an SQLite store has it beside its file, with `.mark` behind the name, and a PostgreSQL store
+    /// Unless said otherwise, a store in a file has it beside that, with `.mark` behind the name, and a store on a server
     /// has none: name a file that outlives the worker, on another disk than the store. Each store needs a file of its own.
     /// While the file can be neither read nor written, nothing is claimed.
     pub fn high_water_file(mut self, path: impl Into<PathBuf>) -> Self {

@@ -31,7 +31,7 @@ pub async fn an_acknowledgement_ends_the_holding_back(fixture: Fixture) {
     let before = ledger.change_mark(MarkChange::Raise).await.expect("raise").mark;
     let held = ledger.change_mark(MarkChange::Hold).await.expect("hold");
     assert_eq!((held.mark, held.held_since), (before, Some(super::STARTED_AT)));
-    fixture.advance(Duration::from_secs(60));
+    fixture.advance(Duration::from_mins(1));
     assert_eq!(ledger.change_mark(MarkChange::Hold).await.expect("hold"), held);
     assert_eq!(ledger.change_mark(MarkChange::Raise).await.expect("raise"), held);
     for _ in 0..2 {

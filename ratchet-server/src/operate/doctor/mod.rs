@@ -18,7 +18,7 @@ use crate::terminal::harmless;
 
 #[derive(Args)]
 pub(crate) struct DoctorArguments {
-    /// Where workers keep the high-water mark; beside an SQLite store unless said otherwise.
+    /// Where workers keep the high-water mark; beside a store in a file unless said otherwise.
     #[arg(long, env = "RATCHET_HIGH_WATER_FILE")]
     high_water_file: Option<PathBuf>,
     /// One JSON object per line.
