@@ -8,7 +8,9 @@ use ratchet_key::Key;
 use serde_json::Value;
 
 use crate::decide::{Answer, Command, Refusal, Stored, Verdict};
-use crate::ledger::{Count, Filter, LedgerError, Order, Page, Served, SharedLedger, purge_all};
+use crate::ledger::{
+    Count, Filter, LedgerError, MarkChange, Order, Page, Served, SharedLedger, StoreMark, purge_all,
+};
 use crate::model::{
     Attempt, AuditEntry, Conflict, HiddenPaths, Namespace, Record, RecordId, Renewal, State, Submission,
     Submitted, Token,
@@ -115,6 +117,25 @@ impl Client {
     /// A worker for these operations, in this namespace.
     pub fn worker(&self, registry: Registry) -> WorkerBuilder {
         WorkerBuilder::new(self.ledger.clone(), self.namespace.clone(), registry)
+    }
+
+    /// Has workers go on after a backup was restored, and keeps who decided it, and why.
+    ///
+    /// What the backup holds as pending is then executed, also what was sent after the backup was taken: once more, unless
+    /// the destination deduplicates and still remembers. So look at what the destinations have, and cancel or resolve such
+    /// records first.
+    ///
+    /// # Errors
+    /// If the ledger fails.
+    ///
+    /// ```
+    /// # async fn example(client: ratchet_core::Client) -> Result<(), ratchet_core::LedgerError> {
+    /// client.acknowledge_restore("ada", "compared with the provider's list of charges").await?;
+    /// # Ok(()) }
+    /// ```
+    pub async fn acknowledge_restore(&self, by: &str, reason: &str) -> Result<StoreMark, LedgerError> {
+        let change = MarkChange::Acknowledge { by: by.to_owned(), reason: reason.to_owned() };
+        self.ledger.change_mark(change).await
     }
 
     /// Wakes the workers of this process, after a transaction of the caller's in which something was enqueued. Workers of

@@ -10,6 +10,7 @@ pub mod decide;
 pub mod effect_guard;
 mod execution;
 mod failure;
+mod high_water;
 mod key_part;
 pub mod ledger;
 pub mod model;
@@ -25,6 +26,7 @@ pub mod time;
 mod wire_key;
 mod worker;
 
+pub use high_water::HighWaterFile;
 pub use serde_json;
 
 pub use client::{Client, Enqueue, ManageError};

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use ratchet_core::ledger::Declaration;
+use ratchet_core::ledger::{Declaration, Declared, Served};
 use ratchet_core::{HiddenPaths, LedgerError, OperationName, Version, serde_json};
 use sqlx::{Connection as _, PgConnection};
 
+use crate::columns::{Columns, by_json};
 use crate::error::{Fault, While as _};
 use crate::row::as_json;
 use crate::text::{escaped, unescaped};
@@ -95,6 +96,18 @@ async fn describe(connection: &mut PgConnection, declaration: &Declaration) -> R
         .await
         .while_trying("record what is declared")?;
     Ok(())
+}
+
+pub(crate) async fn declarations(connection: &mut PgConnection) -> Result<Vec<Declared>, Fault> {
+    const READ: &str = "SELECT operation, version, policy, contract FROM ratchet.declarations \
+        ORDER BY operation, version";
+    let rows = sqlx::query(READ).fetch_all(connection).await.while_trying("read what is declared")?;
+    let declared = |row| {
+        let row = Columns(row);
+        let of = Served { operation: row.name("operation")?, version: row.name("version")? };
+        Ok(Declared { of, policy: by_json(row.text("policy")?)?, contract: by_json(row.text("contract")?)? })
+    };
+    rows.iter().map(declared).collect()
 }
 
 /// Adds to what is hidden; a worker that starts again writes nothing.

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::{
-    AwaitedEnds, Capabilities, Claim, Count, Declaration, Filter, Ledger, LedgerFuture, Offer, Order, Page,
-    Served, Unserved,
+    AwaitedEnds, Capabilities, Claim, Count, Declaration, Declared, Filter, Inspection, Ledger, LedgerFuture,
+    MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use ratchet_core::{
-    Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Record, RecordId, Submission, Submitted,
+    Attempt, AuditEntry, HiddenPaths, HighWaterFile, Key, LedgerError, Namespace, Record, RecordId,
+    Submission, Submitted,
 };
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -26,7 +27,7 @@ use crate::options::{Opened, PostgresOptions, Sources};
 use crate::readers::{Lent, Readers};
 use crate::session::Connector;
 use crate::works::{Applies, Claims, Submits};
-use crate::{declare, maintenance, overview, read};
+use crate::{declare, inspect, maintenance, mark, overview, read};
 
 /// A ledger in a PostgreSQL database.
 ///
@@ -302,6 +303,52 @@ impl Ledger for PostgresLedger {
             let of = &of;
             self.read("read what is hidden", |mut lent| async move {
                 let answer = declare::hidden(&mut lent, &of.operation, &of.version).await;
+                lent.keep(answer)
+            })
+            .await
+        })
+    }
+
+    fn declarations(&self) -> LedgerFuture<'_, Vec<Declared>> {
+        Box::pin(async move {
+            self.read("read what is declared", |mut lent| async move {
+                let answer = declare::declarations(&mut lent).await;
+                lent.keep(answer)
+            })
+            .await
+        })
+    }
+
+    fn mark(&self) -> LedgerFuture<'_, StoreMark> {
+        Box::pin(async move {
+            self.read("read its high-water mark", |mut lent| async move {
+                let answer = mark::read(&mut lent).await;
+                lent.keep(answer)
+            })
+            .await
+        })
+    }
+
+    fn change_mark(&self, change: MarkChange) -> LedgerFuture<'_, StoreMark> {
+        Box::pin(async move {
+            let (change, now) = (&change, self.sources.now());
+            self.write("write its high-water mark", |mut lent| async move {
+                let answer = mark::change(&mut lent, change, now).await;
+                lent.keep(answer)
+            })
+            .await
+        })
+    }
+
+    fn high_water_file(&self) -> Option<HighWaterFile> {
+        None
+    }
+
+    fn inspect(&self) -> LedgerFuture<'_, Inspection> {
+        Box::pin(async move {
+            let now = self.sources.now();
+            self.read("read its settings", |mut lent| async move {
+                let answer = inspect::inspect(&mut lent, now).await;
                 lent.keep(answer)
             })
             .await

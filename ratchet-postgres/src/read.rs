@@ -154,7 +154,7 @@ pub(crate) async fn unserved(
     now: Option<i64>,
 ) -> Result<Vec<Unserved>, Fault> {
     const UNSERVED: &str = concat!(
-        "SELECT queue, operation, version, count(*) AS records FROM ratchet.progress \
+        "SELECT queue, operation, version, count(*) AS records, min(ready_at) AS since FROM ratchet.progress \
          WHERE state = 'pending' AND namespace = $1 AND ready_at <= (SELECT ",
         now!("$5"),
         ") AND (queue, operation, version) NOT IN (SELECT * FROM unnest($2::text[], $3::text[], $4::text[])) \
@@ -174,7 +174,8 @@ pub(crate) async fn unserved(
         .map(|row| {
             let row = Columns(row);
             let wanted = Served { operation: row.name("operation")?, version: row.name("version")? };
-            Ok(Unserved { wanted, queue: row.name("queue")?, records: row.small("records")? })
+            let (records, since) = (row.small("records")?, row.time("since")?);
+            Ok(Unserved { wanted, queue: row.name("queue")?, records, since })
         })
         .collect()
 }

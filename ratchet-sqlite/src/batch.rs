@@ -1,7 +1,7 @@
 //! The calls that share one transaction.
 
 use ratchet_core::decide::{Answer, Refusal};
-use ratchet_core::ledger::{Claim, Declaration, Order};
+use ratchet_core::ledger::{Claim, Declaration, MarkChange, Order, StoreMark};
 use ratchet_core::{LedgerError, Record, Submission, Submitted};
 use tokio::sync::oneshot;
 
@@ -37,6 +37,7 @@ pub(crate) struct Batch {
     pub(crate) expire: Vec<Asked<usize, usize>>,
     pub(crate) claim: Vec<Asked<Claim, Vec<Record>>>,
     pub(crate) purge: Vec<Asked<usize, usize>>,
+    pub(crate) mark: Vec<Asked<MarkChange, StoreMark>>,
 }
 
 impl Batch {
@@ -50,6 +51,7 @@ impl Batch {
             Job::Claim(asked) if asked.reply.is_closed() => {}
             Job::Claim(asked) => self.claim.push(asked),
             Job::Purge(asked) => self.purge.push(asked),
+            Job::Mark(asked) => self.mark.push(asked),
         }
     }
 
@@ -60,6 +62,7 @@ impl Batch {
             + self.expire.len()
             + self.claim.len()
             + self.purge.len()
+            + self.mark.len()
     }
 
     /// The submission, if this is a single call with a single one.
@@ -82,6 +85,7 @@ impl Batch {
         tell(self.apply, answers.apply);
         tell(self.expire, answers.expire);
         tell(self.purge, answers.purge);
+        tell(self.mark, answers.mark);
         tell(self.claim, answers.claim).into_iter().flatten().collect()
     }
 
@@ -93,6 +97,7 @@ impl Batch {
         refuse(self.expire, &why);
         refuse(self.claim, &why);
         refuse(self.purge, &why);
+        refuse(self.mark, &why);
     }
 
     /// The same calls, each in a batch of its own.
@@ -103,7 +108,8 @@ impl Batch {
         let expire = self.expire.into_iter().map(Job::Expire);
         let claim = self.claim.into_iter().map(Job::Claim);
         let purge = self.purge.into_iter().map(Job::Purge);
-        let all = declare.chain(submit).chain(apply).chain(expire).chain(claim).chain(purge);
+        let mark = self.mark.into_iter().map(Job::Mark);
+        let all = declare.chain(submit).chain(apply).chain(expire).chain(claim).chain(purge).chain(mark);
         all.map(|job| std::iter::once(job).collect()).collect()
     }
 }

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
-use ratchet_core::ledger::Declaration;
+use ratchet_core::ledger::{Declaration, Declared, Served};
 use ratchet_core::{HiddenPaths, LedgerError, OperationName, Version};
-use sqlx::SqliteConnection;
+use serde::Serialize;
+use sqlx::{SqliteConnection, SqlitePool};
 
+use crate::columns::Columns;
 use crate::error::{Fault, While as _};
 
 /// Compares all declarations, each with those before it, before it writes any. The inner result is the caller's answer;
@@ -36,6 +38,7 @@ pub(crate) async fn declare(
     }
     for declaration in declared {
         hide(connection, declaration).await?;
+        describe(connection, declaration).await?;
     }
     Ok(Ok(()))
 }
@@ -62,6 +65,39 @@ async fn record(connection: &mut SqliteConnection, declaration: &Declaration) ->
         .await
         .while_trying("record a key template")?;
     Ok(())
+}
+
+/// Keeps what people are told about windows; a worker that starts again writes nothing.
+async fn describe(connection: &mut SqliteConnection, declaration: &Declaration) -> Result<(), Fault> {
+    const WRITE: &str = "INSERT INTO ratchet_declarations AS d (operation, version, policy, contract) \
+        VALUES (?1, ?2, ?3, ?4) \
+        ON CONFLICT (operation, version) DO UPDATE SET policy = excluded.policy, contract = excluded.contract \
+        WHERE d.policy <> excluded.policy OR d.contract <> excluded.contract";
+    sqlx::query(WRITE)
+        .bind(declaration.operation.as_str())
+        .bind(declaration.version.as_str())
+        .bind(as_json(&declaration.policy)?)
+        .bind(as_json(&declaration.contract)?)
+        .execute(connection)
+        .await
+        .while_trying("record what is declared")?;
+    Ok(())
+}
+
+fn as_json<T: Serialize>(value: &T) -> Result<String, Fault> {
+    serde_json::to_string(value).map_err(|_| Fault::Damaged("a declaration cannot be written as JSON"))
+}
+
+pub(crate) async fn declarations(readers: &SqlitePool) -> Result<Vec<Declared>, Fault> {
+    const READ: &str = "SELECT operation, version, policy, contract FROM ratchet_declarations \
+        ORDER BY operation, version";
+    let rows = sqlx::query(READ).fetch_all(readers).await.while_trying("read what is declared")?;
+    let declared = |row| {
+        let row = Columns(row);
+        let of = Served { operation: row.name("operation")?, version: row.name("version")? };
+        Ok(Declared { of, policy: row.json("policy")?, contract: row.json("contract")? })
+    };
+    rows.iter().map(declared).collect()
 }
 
 /// Adds to what is hidden; a worker that starts again writes nothing.

@@ -1,16 +1,19 @@
 //! The ledger itself: hands writes to the writer and reads to the readers.
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::{
-    AwaitedEnds, Capabilities, Claim, Count, Declaration, Filter, Ledger, LedgerFuture, Offer, Order, Page,
-    Served, Unserved,
+    AwaitedEnds, Capabilities, Claim, Count, Declaration, Declared, Filter, Inspection, Ledger, LedgerFuture,
+    MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use ratchet_core::{
-    Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Record, RecordId, Submission, Submitted,
+    Attempt, AuditEntry, HiddenPaths, HighWaterFile, Key, LedgerError, Namespace, Record, RecordId,
+    Submission, Submitted,
 };
 use sqlx::SqlitePool;
 use tokio::sync::{mpsc, watch};
@@ -20,7 +23,7 @@ use crate::declare;
 use crate::error::{Fault, While as _};
 use crate::options::{Opened, Sources, SqliteOptions};
 use crate::writer::{Job, Writer};
-use crate::{overview, read};
+use crate::{inspect, mark, overview, read};
 
 /// How many calls wait for the writer before further ones wait to be let in.
 const WAITING_CALLS: usize = 1024;
@@ -54,11 +57,13 @@ const WAITING_CALLS: usize = 1024;
 /// A restored backup is the ledger of the moment in which it was taken: what was recorded or settled after that is
 /// forgotten. The same action is then new again, and what was pending in the backup runs again, under the same
 /// identity: there is still one effect where the destination deduplicates and still remembers it, and nowhere else. So
-/// stop all workers before a backup is restored, and look at what the destinations have before they start again.
+/// stop all workers before a backup is restored. Those that start again hold back until somebody has looked at what the
+/// destinations have and said so: they know the store's high-water mark from the file with `.mark` behind the name.
 #[derive(Debug)]
 pub struct SqliteLedger {
     jobs: mpsc::Sender<Job>,
     readers: SqlitePool,
+    high_water: HighWaterFile,
     busy_timeout: Duration,
     sources: Sources,
     wakeups: Arc<watch::Sender<u64>>,
@@ -85,6 +90,7 @@ impl SqliteLedger {
     pub(crate) fn start(opened: Opened) -> Arc<Self> {
         let (sender, receiver) = mpsc::channel(WAITING_CALLS);
         let wakeups = Arc::new(watch::Sender::new(0));
+        let high_water = beside(opened.place.file());
         let (ends, commits) = (AwaitedEnds::default(), Arc::new(AtomicU64::new(0)));
         let writer = Writer {
             connection: Some(opened.writer),
@@ -100,6 +106,7 @@ impl SqliteLedger {
         Arc::new(Self {
             jobs: sender,
             readers: opened.readers,
+            high_water,
             busy_timeout: opened.busy_timeout,
             sources: opened.sources,
             wakeups,
@@ -131,6 +138,13 @@ impl SqliteLedger {
     fn told<T>(&self, answer: Result<T, Fault>) -> Result<T, LedgerError> {
         answer.map_err(|fault| fault.told(self.busy_timeout))
     }
+}
+
+/// Beside the database, as SQLite's own files are.
+fn beside(database: &Path) -> HighWaterFile {
+    let mut name = OsString::from(database);
+    name.push(".mark");
+    HighWaterFile::new(name)
 }
 
 impl Ledger for SqliteLedger {
@@ -206,6 +220,32 @@ impl Ledger for SqliteLedger {
                 declare::hidden(&mut connection, &of.operation, &of.version).await
             };
             self.told(read.await)
+        })
+    }
+
+    fn declarations(&self) -> LedgerFuture<'_, Vec<Declared>> {
+        Box::pin(async move { self.told(declare::declarations(&self.readers).await) })
+    }
+
+    fn mark(&self) -> LedgerFuture<'_, StoreMark> {
+        Box::pin(async move { self.told(mark::read(&self.readers).await) })
+    }
+
+    fn change_mark(&self, change: MarkChange) -> LedgerFuture<'_, StoreMark> {
+        Box::pin(self.ask(Job::Mark, change))
+    }
+
+    fn high_water_file(&self) -> Option<HighWaterFile> {
+        Some(self.high_water.clone())
+    }
+
+    fn inspect(&self) -> LedgerFuture<'_, Inspection> {
+        Box::pin(async move {
+            let read = async {
+                let mut connection = self.readers.acquire().await.while_trying("read its settings")?;
+                inspect::settings(&mut connection).await
+            };
+            Ok(Inspection { now: self.sources.now(), settings: self.told(read.await)? })
         })
     }
 

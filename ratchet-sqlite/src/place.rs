@@ -22,6 +22,10 @@ impl Place {
         Self { opened: identity(&file).ok(), file }
     }
 
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
     /// Nothing is written where the file is certainly another one, or gone. What cannot be told is left to SQLite.
     pub(crate) fn require(&self) -> Result<(), Fault> {
         let Some(opened) = self.opened else { return Ok(()) };

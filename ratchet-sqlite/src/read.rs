@@ -134,7 +134,7 @@ pub(crate) async fn unserved(
     offers: &[Offer],
     now: Timestamp,
 ) -> Result<Vec<Unserved>, Fault> {
-    const UNSERVED: &str = "SELECT queue, operation, version, count(*) AS records \
+    const UNSERVED: &str = "SELECT queue, operation, version, count(*) AS records, min(ready_at) AS since \
         FROM ratchet_records INDEXED BY ratchet_records_pending \
         WHERE state = 'pending' AND namespace = ?1 AND ready_at <= ?3 AND (queue, operation, version) NOT IN ( \
             SELECT value ->> 'queue', value ->> 'operation', value ->> 'version' FROM json_each(?2)) \
@@ -150,7 +150,8 @@ pub(crate) async fn unserved(
         .map(|row| {
             let row = Columns(row);
             let wanted = Served { operation: row.name("operation")?, version: row.name("version")? };
-            Ok(Unserved { wanted, queue: row.name("queue")?, records: row.small("records")? })
+            let (records, since) = (row.small("records")?, row.time("since")?);
+            Ok(Unserved { wanted, queue: row.name("queue")?, records, since })
         })
         .collect()
 }

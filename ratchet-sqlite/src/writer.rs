@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Command, Refusal};
-use ratchet_core::ledger::{AwaitedEnds, Claim, Declaration, Order};
+use ratchet_core::ledger::{AwaitedEnds, Claim, Declaration, MarkChange, Order, StoreMark};
 use ratchet_core::{LedgerError, Record, State, Submission, Submitted};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
@@ -18,7 +18,7 @@ use crate::batch::{Applied, Asked, Batch};
 use crate::error::{Fault, While as _};
 use crate::options::Sources;
 use crate::place::Place;
-use crate::{apply, claim, declare, maintenance, submit};
+use crate::{apply, claim, declare, maintenance, mark, submit};
 
 /// How many calls share one commit at the most; bounds how long the first of them waits for the last.
 const MOST_CALLS: usize = 512;
@@ -31,6 +31,7 @@ pub(crate) enum Job {
     Expire(Asked<usize, usize>),
     Claim(Asked<Claim, Vec<Record>>),
     Purge(Asked<usize, usize>),
+    Mark(Asked<MarkChange, StoreMark>),
 }
 
 /// The answers to a batch, in the order of its questions.
@@ -42,6 +43,7 @@ pub(crate) struct Answers {
     pub(crate) expire: Vec<usize>,
     pub(crate) claim: Vec<Vec<Record>>,
     pub(crate) purge: Vec<usize>,
+    pub(crate) mark: Vec<StoreMark>,
 }
 
 pub(crate) struct Writer {
@@ -161,6 +163,9 @@ async fn work(connection: &mut SqliteConnection, batch: &Batch, sources: &Source
     }
     for asked in &batch.purge {
         answers.purge.push(maintenance::purge(connection, asked.question, sources.now()).await?);
+    }
+    for asked in &batch.mark {
+        answers.mark.push(mark::change(connection, &asked.question, sources.now()).await?);
     }
     Ok(answers)
 }

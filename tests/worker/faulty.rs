@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ratchet::ledger::{
-    Capabilities, Claim, Count, Declaration, Filter, Ledger, LedgerFuture, Offer, Order, Page, Served,
-    Unserved,
+    Capabilities, Claim, Count, Declaration, Declared, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
+    Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use ratchet::{
     Answer, Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Ratchet, Record, RecordId,
     Refusal, Stored,
 };
-use ratchet_core::{MemoryLedger, Submission, Submitted};
+use ratchet_core::{HighWaterFile, MemoryLedger, Submission, Submitted};
 use tokio::sync::watch;
 
 /// What happens to a call.
@@ -191,6 +191,26 @@ impl Ledger for FaultyLedger {
 
     fn hidden(&self, of: Served) -> LedgerFuture<'_, Option<HiddenPaths>> {
         self.inner.hidden(of)
+    }
+
+    fn declarations(&self) -> LedgerFuture<'_, Vec<Declared>> {
+        self.inner.declarations()
+    }
+
+    fn mark(&self) -> LedgerFuture<'_, StoreMark> {
+        self.inner.mark()
+    }
+
+    fn change_mark(&self, change: MarkChange) -> LedgerFuture<'_, StoreMark> {
+        self.inner.change_mark(change)
+    }
+
+    fn high_water_file(&self) -> Option<HighWaterFile> {
+        self.inner.high_water_file()
+    }
+
+    fn inspect(&self) -> LedgerFuture<'_, Inspection> {
+        self.inner.inspect()
     }
 
     fn unserved(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Vec<Unserved>> {

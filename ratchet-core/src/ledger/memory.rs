@@ -8,13 +8,14 @@ use ratchet_key::Key;
 use tokio::sync::watch;
 
 use super::{
-    Capabilities, Claim, Count, Cursor, Declaration, Filter, Ledger, LedgerFuture, Offer, Order, Page, Room,
-    Served, Unserved,
+    Capabilities, Claim, Count, Cursor, Declaration, Declared, Filter, HighWaterMark, Inspection, Ledger,
+    LedgerFuture, MarkChange, Offer, Order, Page, Room, Served, StoreMark, Unserved,
 };
 use crate::decide::{
     Answer, AttemptNote, Command, Decision, LONGEST_LEASE, Moment, Refusal, Stored, SubmitDecision, decide,
     decide_submission,
 };
+use crate::high_water::HighWaterFile;
 use crate::model::{
     Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Queue, Record, RecordId, State, Submission,
     Submitted, Tombstone,
@@ -36,12 +37,14 @@ pub struct MemoryLedger {
     wakeups: watch::Sender<u64>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Rows {
     by_id: BTreeMap<RecordId, Row>,
     order: BTreeMap<Cursor, RecordId>,
     templates: BTreeMap<OperationName, Vec<String>>,
     hidden: BTreeMap<Served, HiddenPaths>,
+    declared: BTreeMap<Served, Declared>,
+    mark: StoreMark,
 }
 
 #[derive(Debug)]
@@ -61,7 +64,8 @@ impl MemoryLedger {
     /// An empty ledger with a clock and a source of randomness of the caller's.
     #[must_use]
     pub fn with(clock: SharedClock, random: SharedRandom) -> Arc<Self> {
-        Arc::new(Self { rows: Mutex::default(), clock, random, wakeups: watch::Sender::new(0) })
+        let rows = Mutex::new(Rows::made_at(clock.now()));
+        Arc::new(Self { rows, clock, random, wakeups: watch::Sender::new(0) })
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
@@ -74,6 +78,18 @@ impl MemoryLedger {
 }
 
 impl Rows {
+    fn made_at(now: Timestamp) -> Self {
+        let mark = StoreMark { mark: HighWaterMark { epoch: now, raised: 0 }, held_since: None };
+        Self {
+            by_id: BTreeMap::new(),
+            order: BTreeMap::new(),
+            templates: BTreeMap::new(),
+            hidden: BTreeMap::new(),
+            declared: BTreeMap::new(),
+            mark,
+        }
+    }
+
     fn newest(&self, id: &RecordId) -> Option<&Stored> {
         let same_key = |(other, _): &(&RecordId, &Row)| {
             other.namespace == id.namespace && other.operation == id.operation && other.key == id.key
@@ -362,9 +378,11 @@ impl Ledger for MemoryLedger {
                 }
             }
             rows.templates = accepted;
-            for Declaration { operation, version, hidden, .. } in declared {
-                let known = rows.hidden.entry(Served { operation, version }).or_default();
+            for Declaration { operation, version, hidden, policy, contract, .. } in declared {
+                let of = Served { operation, version };
+                let known = rows.hidden.entry(of.clone()).or_default();
                 *known = known.union(&hidden);
+                rows.declared.insert(of.clone(), Declared { of, policy, contract });
             }
             Ok(())
         })
@@ -374,21 +392,48 @@ impl Ledger for MemoryLedger {
         Box::pin(async move { Ok(self.rows().hidden.get(&of).cloned()) })
     }
 
+    fn declarations(&self) -> LedgerFuture<'_, Vec<Declared>> {
+        Box::pin(async move { Ok(self.rows().declared.values().cloned().collect()) })
+    }
+
+    fn mark(&self) -> LedgerFuture<'_, StoreMark> {
+        Box::pin(async move { Ok(self.rows().mark) })
+    }
+
+    fn change_mark(&self, change: MarkChange) -> LedgerFuture<'_, StoreMark> {
+        Box::pin(async move {
+            let mut rows = self.rows();
+            rows.mark = rows.mark.after(&change, self.clock.now());
+            Ok(rows.mark)
+        })
+    }
+
+    fn high_water_file(&self) -> Option<HighWaterFile> {
+        None
+    }
+
+    fn inspect(&self) -> LedgerFuture<'_, Inspection> {
+        Box::pin(async move { Ok(Inspection { now: self.clock.now(), settings: Vec::new() }) })
+    }
+
     fn unserved(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Vec<Unserved>> {
         Box::pin(async move {
             let rows = self.rows();
             let now = self.clock.now();
-            let mut counts: BTreeMap<(Served, Queue), u64> = BTreeMap::new();
+            let mut counts: BTreeMap<(Served, Queue), (u64, Timestamp)> = BTreeMap::new();
             for record in
                 rows.records().filter(|record| record.state == State::Pending && record.ready_at <= now)
             {
                 if record.id.namespace == namespace && !is_served(record, &namespace, &offers) {
                     let wanted =
                         Served { operation: record.id.operation.clone(), version: record.version.clone() };
-                    *counts.entry((wanted, record.queue.clone())).or_default() += 1;
+                    let (records, since) =
+                        counts.entry((wanted, record.queue.clone())).or_insert((0, record.ready_at));
+                    *records += 1;
+                    *since = record.ready_at.min(*since);
                 }
             }
-            let unserved = |((wanted, queue), records)| Unserved { wanted, queue, records };
+            let unserved = |((wanted, queue), (records, since))| Unserved { wanted, queue, records, since };
             Ok(counts.into_iter().map(unserved).collect())
         })
     }

@@ -7,6 +7,8 @@
 pub mod conformance;
 pub mod desk;
 mod error;
+mod inspection;
+mod mark;
 #[cfg(feature = "testing")]
 mod memory;
 mod offer;
@@ -21,7 +23,10 @@ use std::time::Duration;
 use ratchet_key::Key;
 use tokio::sync::watch;
 
+pub use crate::high_water::HighWaterFile;
 pub use error::LedgerError;
+pub use inspection::{Declared, Inspection, Problem, Setting};
+pub use mark::{HighWaterMark, MarkChange, StoreMark};
 #[cfg(feature = "testing")]
 pub use memory::MemoryLedger;
 pub use offer::{AwaitedEnds, Offer, Room};
@@ -118,6 +123,21 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
     /// not known what may be shown.
     fn hidden(&self, of: Served) -> LedgerFuture<'_, Option<HiddenPaths>>;
 
+    /// What is declared about operations and versions, in the order of both.
+    fn declarations(&self) -> LedgerFuture<'_, Vec<Declared>>;
+
+    /// How far the store has come.
+    fn mark(&self) -> LedgerFuture<'_, StoreMark>;
+
+    /// Changes the mark, durably, and answers with the new one.
+    fn change_mark(&self, change: MarkChange) -> LedgerFuture<'_, StoreMark>;
+
+    /// Where workers keep the mark outside of the store, unless told otherwise; `None` if the ledger knows no place.
+    fn high_water_file(&self) -> Option<HighWaterFile>;
+
+    /// How the store is set up. Changes nothing.
+    fn inspect(&self) -> LedgerFuture<'_, Inspection>;
+
     /// How many records are due per operation, version and queue that no offer covers.
     fn unserved(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Vec<Unserved>>;
 
@@ -197,6 +217,8 @@ pub struct Unserved {
     pub queue: Queue,
     /// How many there are.
     pub records: u64,
+    /// Since when the longest waiting of them is due.
+    pub since: Timestamp,
 }
 
 /// How many records of one operation and version are in one state. Tombstones are not counted.

@@ -60,6 +60,7 @@ pub(super) async fn execute(shared: Arc<Shared>, mut record: Record, held: Held,
     // Another handler may be entered while this outcome is written.
     drop(place);
     settle(&shared, &record, outcome).await;
+    shared.restored.worked();
 }
 
 /// The handler was not entered: a lease without a start costs nothing, and a start without a handler had no effect.

@@ -66,6 +66,10 @@ impl Leases {
         self.table().values().for_each(|held| held.cancellation.cancel(reason));
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.table().is_empty()
+    }
+
     fn all(&self) -> Vec<(Key, Signals)> {
         self.table().iter().map(|(key, signals)| (key.clone(), signals.clone())).collect()
     }

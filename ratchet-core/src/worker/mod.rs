@@ -4,11 +4,13 @@ mod attempt;
 mod heartbeat;
 mod poll;
 mod reconcile;
+mod restored;
 mod slots;
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +18,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::decide::LONGEST_LEASE;
+use crate::high_water::HighWaterFile;
 use crate::ledger::{LedgerError, Offer, SharedLedger};
 use crate::model::{NameError, Namespace, Queue, WorkerId};
 use crate::operation::{Handler, States};
@@ -24,6 +27,7 @@ use crate::registry::Registry;
 use crate::time::{SharedClock, SystemClock};
 use crate::wire_key::{WireSecrets, needs_secret};
 use heartbeat::Leases;
+use restored::RestoreGuard;
 use slots::Slots;
 
 /// Sets up a [`Worker`].
@@ -39,6 +43,7 @@ pub struct WorkerBuilder {
     lease: Duration,
     poll_interval: Duration,
     grace: Duration,
+    high_water: Option<HighWaterFile>,
     clock: SharedClock,
     random: SharedRandom,
 }
@@ -108,6 +113,7 @@ impl WorkerBuilder {
             lease: Duration::from_secs(30),
             poll_interval: Duration::from_millis(500),
             grace: Duration::from_secs(15),
+            high_water: None,
             clock: SystemClock::shared(),
             random: SystemRandom::shared(),
         }
@@ -178,6 +184,17 @@ impl WorkerBuilder {
         self
     }
 
+    /// Keeps the store's high-water mark in this file, so that a restored backup is recognised and nothing is sent again
+    /// before somebody has acknowledged it.
+    ///
+    /// Unless said otherwise, a store in a file has it beside that, with `.mark` behind the name, and a store on a server
+    /// has none: name a file that outlives the worker, on another disk than the store. Each store needs a file of its own.
+    /// While the file can be neither read nor written, nothing is claimed.
+    pub fn high_water_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.high_water = Some(HighWaterFile::new(path));
+        self
+    }
+
     /// Another source of time, for tests and simulations.
     pub fn clock(mut self, clock: SharedClock) -> Self {
         self.clock = clock;
@@ -211,6 +228,7 @@ impl WorkerBuilder {
             return Err(WorkerError::MissingSecret { operation: handler.spec().name.to_string() });
         }
         let name = worker_name(&self.random);
+        let high_water = self.high_water.or_else(|| self.ledger.high_water_file());
         let shared = Shared {
             ledger: self.ledger,
             namespace: self.namespace,
@@ -224,6 +242,7 @@ impl WorkerBuilder {
             poll_interval: self.poll_interval,
             clock: self.clock,
             leases: Leases::default(),
+            restored: RestoreGuard::new(high_water),
             parked: Notify::new(),
             stopping: CancellationToken::new(),
             abandon: CancellationToken::new(),
@@ -294,6 +313,7 @@ struct Shared {
     poll_interval: Duration,
     clock: SharedClock,
     leases: Leases,
+    restored: RestoreGuard,
     /// Says that an attempt of this worker left an uncertain record.
     parked: Notify,
     /// Nothing is started after this is cancelled.

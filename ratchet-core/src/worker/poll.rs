@@ -11,7 +11,7 @@ use tracing::Instrument as _;
 
 use super::heartbeat::Held;
 use super::slots::Pace;
-use super::{Shared, attempt, heartbeat, reconcile};
+use super::{Shared, attempt, heartbeat, reconcile, restored};
 use crate::context::{CancelReason, Reading};
 use crate::ledger::{Claim, LedgerError, purge_all};
 use crate::telemetry;
@@ -33,6 +33,7 @@ pub(super) async fn run(shared: &Arc<Shared>, grace: Duration, shutdown: impl Fu
     background.spawn(housekeeping(Arc::clone(shared)));
     background.spawn(reconcile::run(Arc::clone(shared)));
     background.spawn(purging(Arc::clone(shared)));
+    background.spawn(restored::run(Arc::clone(shared)));
     let mut attempts = JoinSet::new();
     tracing::info!(worker = %shared.name, namespace = %shared.namespace, "worker started");
     let end_of_grace = {
@@ -53,6 +54,7 @@ pub(super) async fn run(shared: &Arc<Shared>, grace: Duration, shutdown: impl Fu
         shared.abandon.cancel();
         joined(&mut attempts).await;
     }
+    restored::look_last(shared).await;
     tracing::info!(worker = %shared.name, "worker stopped");
 }
 
@@ -149,6 +151,7 @@ impl<'a> Filling<'a> {
         match self.try_fill(attempts, look).await {
             Ok(filled) => filled,
             Err(error) => {
+                self.shared.restored.doubts();
                 tracing::warn!(worker = %self.shared.name, %error, "the ledger failed; trying again");
                 Filled::Until(self.shared.poll_interval)
             }
@@ -161,6 +164,9 @@ impl<'a> Filling<'a> {
             let room = self.room(attempts);
             if room == 0 {
                 return Ok(Filled::Full);
+            }
+            if !restored::may_claim(self.shared).await {
+                return Ok(Filled::Until(self.shared.poll_interval));
             }
             if look < Look::Claim {
                 let wait = until_due(self.shared).await?;
@@ -206,7 +212,11 @@ async fn claim(shared: &Arc<Shared>, attempts: &mut JoinSet<()>, room: usize) ->
         let place = shared.slots.queue();
         attempts.spawn(attempt::execute(Arc::clone(shared), record, held, place).instrument(span));
     }
-    Ok(attempts.len() - before)
+    let claimed = attempts.len() - before;
+    if claimed > 0 {
+        shared.restored.worked();
+    }
+    Ok(claimed)
 }
 
 async fn until_due(shared: &Shared) -> Result<Duration, LedgerError> {

@@ -1,10 +1,12 @@
 //! Looks after the records of a store.
 
 mod consent;
+mod doctor;
 mod list;
 mod output;
 mod pick;
 mod purge;
+mod restore;
 mod settle;
 mod show;
 mod shown;
@@ -38,6 +40,10 @@ pub(crate) enum Task {
     Release(Of<settle::ReleaseArguments>),
     /// Puts tombstones in the place of records that are settled for longer than they are kept.
     Purge(Of<purge::PurgeArguments>),
+    /// Looks whether the store needs attention, and changes nothing; the exit code is 1 if it does.
+    Doctor(Of<doctor::DoctorArguments>),
+    /// Has workers go on that hold back since a backup was restored.
+    AcknowledgeRestore(Of<restore::AcknowledgeArguments>),
     /// Counts records by operation, version and state.
     Stats(Of<stats::StatsArguments>),
 }
@@ -56,12 +62,15 @@ pub(crate) struct Nothing {}
 
 pub(crate) fn run(task: Task) -> Result<ExitCode, Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    runtime.block_on(carry_out(task))?;
-    Ok(ExitCode::SUCCESS)
+    runtime.block_on(carry_out(task))
 }
 
-async fn carry_out(task: Task) -> Result<(), Error> {
+async fn carry_out(task: Task) -> Result<ExitCode, Error> {
     match task {
+        Task::Doctor(Of { store, what }) => return doctor::run(&what, &store.open().await?).await,
+        Task::AcknowledgeRestore(Of { store, what }) => {
+            restore::acknowledge(&what, &store.open().await?).await
+        }
         Task::Migrate(Of { store, .. }) => store.create().await.map(drop),
         Task::List(Of { store, what }) => list::run(&what, &store.open().await?).await,
         Task::Show(Of { store, what }) => show::run(&what, &store.open().await?).await,
@@ -71,7 +80,8 @@ async fn carry_out(task: Task) -> Result<(), Error> {
         Task::Release(Of { store, what }) => settle::release(&what, &store.open().await?).await,
         Task::Purge(Of { store, what }) => purge::run(&what, &store.open().await?).await,
         Task::Stats(Of { store, what }) => stats::run(&what, &store.open().await?).await,
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The key as people name it: the second and later generations have a number.

@@ -1,8 +1,10 @@
 //! The `ratchet` program, started as people start it.
 
+mod doctor;
 mod explain;
 mod fields;
 mod hostile;
 mod keys;
 mod operate;
+mod restored;
 mod support;

@@ -5,7 +5,7 @@ use ratchet::{Context, Enqueued, Failure, Input, Ratchet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::support::{Ended, ratchet};
+use crate::support::{Ended, on};
 
 #[derive(Serialize, Deserialize, Input)]
 struct Invoice {
@@ -41,11 +41,6 @@ async fn work(ratchet: &Ratchet) {
         }
     };
     worker.run(quiet).await.unwrap();
-}
-
-fn on(store: &str, arguments: &[&str]) -> Ended {
-    let (command, rest) = arguments.split_first().unwrap();
-    ratchet(&[&[*command, "--store", store], rest].concat(), "")
 }
 
 fn json_of(ended: &Ended) -> Value {

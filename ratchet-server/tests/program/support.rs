@@ -35,3 +35,9 @@ pub(crate) fn ratchet(arguments: &[&str], input: impl Into<Vec<u8>>) -> Ended {
         err: String::from_utf8(output.stderr).expect("the errors are UTF-8"),
     }
 }
+
+/// Runs a command on a store.
+pub(crate) fn on(store: &str, arguments: &[&str]) -> Ended {
+    let (command, rest) = arguments.split_first().expect("a command");
+    ratchet(&[&[*command, "--store", store], rest].concat(), "")
+}

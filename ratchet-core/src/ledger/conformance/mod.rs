@@ -39,6 +39,7 @@ pub mod late;
 pub mod lease;
 pub mod limit;
 pub mod list;
+pub mod mark;
 pub mod people;
 pub mod queue;
 pub mod race;
@@ -105,6 +106,11 @@ macro_rules! conformance {
                 an_empty_batch_has_no_answers,
                 not_before_is_never_in_the_past,
                 the_longest_names_and_the_largest_input_are_kept,
+            }
+            mark {
+                a_mark_is_raised_and_stays,
+                an_acknowledgement_ends_the_holding_back,
+                what_is_declared_is_told,
             }
             generation {
                 a_new_generation_follows_each_definite_end,

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::Fixture;
 use super::build::{
     BULK, COLLECT, DAY, HOUR, MAIL, MINUTE, POLICY, SECOND, V1, V2, at, cancel, claim, id, offer, offers,
     resolve, settle, submission, unknown, unprotected,
 };
+use super::{Fixture, STARTED_AT};
 use crate::decide::{Answer, Command, Refusal, Verdict};
 use crate::ledger::{Claim, Offer, Served, Unserved};
 use crate::model::{Namespace, Queue, RecordId, State, Submission, Token};
@@ -40,6 +40,7 @@ pub async fn unserved_records_are_counted_when_they_are_due(fixture: Fixture) {
         wanted: Served { operation, version },
         queue,
         records,
+        since: STARTED_AT,
     };
     let count = async |offers| fixture.ledger.unserved(Namespace::DEFAULT, offers).await.expect("unserved");
     let in_bulk = unserved(COLLECT, V1, BULK, 1);
@@ -67,7 +68,7 @@ pub async fn what_a_deploy_left_behind_is_reported_until_it_is_served(fixture: F
     };
     assert_eq!(fixture.claim(Claim { offers: vec![after.clone()], ..claim(10) }).await.len(), 1);
     let wanted = Served { operation: COLLECT, version: V1 };
-    assert_eq!(report(&after).await, [Unserved { wanted, queue: BULK, records: 1 }]);
+    assert_eq!(report(&after).await, [Unserved { wanted, queue: BULK, records: 1, since: STARTED_AT }]);
     assert_eq!(fixture.record(&left_id).await.token, Token::NONE);
     let claimed = fixture.claim(Claim { offers: vec![before], ..claim(10) }).await;
     assert_eq!(claimed.iter().map(|record| &record.id).collect::<Vec<_>>(), [&left_id]);
