@@ -75,13 +75,14 @@ pub use ratchet_core::operation::{Redacted, State};
 pub use ratchet_core::random::{Random, SharedRandom};
 pub use ratchet_core::time::{Clock, SharedClock, Timestamp};
 pub use ratchet_core::{
-    Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Closed, Conflict, Context, Enqueue,
-    EnqueueError, Enqueued, Failure, Fingerprint, Found, Generation, HiddenPath, HiddenPaths, Inquiry, Key,
-    KeyDigest, KeyError, KeyPart, LedgerError, ManageError, NameError, NamedStep, Namespace, NotAccepted,
-    OnUnknown, OnceError, OnceErrorKind, Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload,
-    PayloadError, Pin, Policy, Priority, Queue, Record, RecordId, Registry, RegistryError, Request,
-    RetryPolicy, Sending, StepName, Submission, Submitted, Token, Uncertainty, Version, VolatileFields,
-    Worker, WorkerBuilder, WorkerError, WorkerId, decide, ledger,
+    Admitted, Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Closed, Conflict, Context,
+    Destination, DestinationName, Enqueue, EnqueueError, Enqueued, Failure, Fingerprint, Found, Generation,
+    HiddenPath, HiddenPaths, Inquiry, Key, KeyDigest, KeyError, KeyPart, LedgerError, ManageError, NameError,
+    NamedStep, Namespace, NotAccepted, OnUnknown, OnceError, OnceErrorKind, Operation, OperationName,
+    Outcome, OutcomeKind, PartWriter, Payload, PayloadError, Pin, Policy, Priority, Queue, Record, RecordId,
+    Registry, RegistryError, Request, RetryPolicy, Sending, StepName, Submission, Submitted, Token,
+    Uncertainty, Version, VolatileFields, Worker, WorkerBuilder, WorkerError, WorkerId, admission, decide,
+    ledger,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 

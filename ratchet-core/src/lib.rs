@@ -2,6 +2,7 @@
 //!
 //! Most programs use the `ratchet` crate, which re-exports what they need from here.
 
+pub mod admission;
 mod client;
 mod context;
 pub mod contract;
@@ -25,8 +26,9 @@ mod worker;
 
 pub use serde_json;
 
+pub use admission::Destination;
 pub use client::{Client, Enqueue, ManageError};
-pub use context::{CancelReason, Context, NamedStep, Sending};
+pub use context::{Admitted, CancelReason, Context, NamedStep, Sending};
 pub use contract::{Contract, Mechanism, Retention};
 pub use effect_guard::{OnceError, OnceErrorKind};
 pub use execution::{Execution, Executor};

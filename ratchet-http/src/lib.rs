@@ -31,6 +31,7 @@
 mod answer;
 mod classify;
 mod client;
+mod health;
 #[cfg(feature = "inbound")]
 pub mod inbound;
 mod json;

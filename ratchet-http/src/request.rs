@@ -2,14 +2,16 @@
 
 use std::fmt;
 
+use ratchet_core::admission::Health;
 use ratchet_core::contract::Mechanism;
-use ratchet_core::{Cause, CauseKind, Context, Failure, Fingerprint};
+use ratchet_core::{Cause, CauseKind, Context, Destination, Failure, Fingerprint};
 use reqwest::RequestBuilder;
 use reqwest::header::{HeaderName, HeaderValue};
 use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::classify::{read_answer, read_error};
+use crate::health::health_of;
 use crate::json::sorted;
 
 /// A request that has no identity yet, and so cannot be delivered.
@@ -22,6 +24,8 @@ pub struct NoIdentity;
 #[must_use = "nothing is sent until it is delivered"]
 pub struct Request<I> {
     http: reqwest::Client,
+    /// Whose gate is asked before it is sent.
+    destination: Option<Destination>,
     builder: RequestBuilder,
     identity: I,
 }
@@ -33,14 +37,19 @@ impl<I> fmt::Debug for Request<I> {
 }
 
 impl Request<NoIdentity> {
-    pub(crate) fn new(http: reqwest::Client, builder: RequestBuilder) -> Self {
-        Self { http, builder, identity: NoIdentity }
+    pub(crate) fn new(
+        http: reqwest::Client,
+        destination: Option<Destination>,
+        builder: RequestBuilder,
+    ) -> Self {
+        Self { http, destination, builder, identity: NoIdentity }
     }
 
     /// Sends it under the identity of this attempt's operation, in the place that the operation's contract names. Where
     /// the contract names none, nothing is added. Inside a named step, give it the context of the step.
     pub fn idempotent(self, ctx: &Context) -> Request<&Context> {
-        Request { http: self.http, builder: self.builder, identity: ctx }
+        let Self { http, destination, builder, .. } = self;
+        Request { http, destination, builder, identity: ctx }
     }
 }
 
@@ -110,6 +119,11 @@ impl Request<&Context> {
     pub async fn deliver(self) -> Result<Answer, Failure> {
         let ctx = self.identity;
         let mut request = prepare(self.builder).map_err(|cause| ctx.not_sent(cause))?;
+        // Before anything is written down: who waits has sent nothing, and no window of a destination begins.
+        let admitted = match &self.destination {
+            Some(destination) => Some(ctx.admit(destination).await?),
+            None => None,
+        };
         let scope = request.url().origin().ascii_serialization();
         let pin = ctx.pin(&scope, fingerprint(&request)).await?;
         if let Mechanism::Header(name) = ctx.contract().mechanism() {
@@ -122,6 +136,10 @@ impl Request<&Context> {
             Ok(response) => read_answer(response, &asked).await,
             Err(error) => Err(read_error(&error)),
         };
+        if let Some(admitted) = admitted {
+            let (health, pause) = read.as_ref().map_or_else(health_of, |_| (Health::Answered, None));
+            admitted.report(health, pause);
+        }
         match read {
             Ok(answer) => {
                 sending.acted();

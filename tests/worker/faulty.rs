@@ -12,6 +12,7 @@ use ratchet::{
     Answer, Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Ratchet, Record, RecordId,
     Refusal, Stored,
 };
+use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::{MemoryLedger, Submission, Submitted};
 use tokio::sync::watch;
 
@@ -114,6 +115,14 @@ impl Ledger for FaultyLedger {
 
     fn apply(&self, orders: Vec<Order>) -> LedgerFuture<'_, Vec<Result<Answer, Refusal>>> {
         Box::pin(self.with_fault(call_of(&orders), self.inner.apply(orders)))
+    }
+
+    fn admit(&self, orders: Vec<GateOrder>) -> LedgerFuture<'_, Vec<GateAnswer>> {
+        self.inner.admit(orders)
+    }
+
+    fn gates(&self) -> LedgerFuture<'_, Vec<KnownGate>> {
+        self.inner.gates()
     }
 
     fn expire(&self, limit: usize) -> LedgerFuture<'_, usize> {

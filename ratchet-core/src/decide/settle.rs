@@ -261,8 +261,13 @@ fn retry(record: &mut Record, at: Timestamp) {
     record.ready_at = at;
 }
 
-/// The policy's wait with its spread, or what the destination asked for, whichever is longer.
+/// The policy's wait with its spread, or what the destination asked for, whichever is longer. A gate that admits nobody
+/// has spread those who wait by itself.
 fn next_attempt(record: &Record, retry_after: Option<Duration>, moment: Moment) -> Timestamp {
+    let not_admitted = record.cause.as_ref().is_some_and(|cause| cause.kind() == CauseKind::NotAdmitted);
+    if let Some(wait) = retry_after.filter(|_| not_admitted) {
+        return moment.now.after(wait);
+    }
     let policy = &record.policy.retry;
     let base = policy.delay_after(record.spent).min(RetryPolicy::LONGEST_DELAY);
     let spread = base * policy.jitter_percent.min(100) / 100;

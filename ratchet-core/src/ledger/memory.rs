@@ -11,13 +11,14 @@ use super::{
     Capabilities, Claim, Count, Cursor, Declaration, Filter, Ledger, LedgerFuture, Offer, Order, Page, Room,
     Served, Unserved,
 };
+use crate::admission::{Gate, GateAnswer, GateOrder, KnownGate, decide_all};
 use crate::decide::{
     Answer, AttemptNote, Command, Decision, LONGEST_LEASE, Moment, Refusal, Stored, SubmitDecision, decide,
     decide_submission,
 };
 use crate::model::{
-    Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Queue, Record, RecordId, State, Submission,
-    Submitted, Tombstone,
+    Attempt, AuditEntry, DestinationName, HiddenPaths, Namespace, OperationName, Queue, Record, RecordId,
+    State, Submission, Submitted, Tombstone,
 };
 use crate::random::{SharedRandom, SystemRandom};
 use crate::time::{SharedClock, SystemClock, Timestamp};
@@ -42,6 +43,7 @@ struct Rows {
     order: BTreeMap<Cursor, RecordId>,
     templates: BTreeMap<OperationName, Vec<String>>,
     hidden: BTreeMap<Served, HiddenPaths>,
+    gates: BTreeMap<DestinationName, Gate>,
 }
 
 #[derive(Debug)]
@@ -262,6 +264,17 @@ impl Ledger for MemoryLedger {
                 }
             }
             Ok(over.len())
+        })
+    }
+
+    fn admit(&self, orders: Vec<GateOrder>) -> LedgerFuture<'_, Vec<GateAnswer>> {
+        Box::pin(async move { Ok(decide_all(&mut self.rows().gates, &orders, self.clock.now())) })
+    }
+
+    fn gates(&self) -> LedgerFuture<'_, Vec<KnownGate>> {
+        Box::pin(async move {
+            let known = |(destination, gate)| KnownGate { destination, gate };
+            Ok(self.rows().gates.clone().into_iter().map(known).collect())
         })
     }
 

@@ -21,7 +21,7 @@ pub(crate) use hidden::HIDDEN;
 pub(crate) use hidden::hide;
 pub use hidden::{HiddenPath, HiddenPaths};
 pub use identity::{Generation, KeyDigest, RecordId, WIRE_KEY_RECIPE};
-pub use name::{NameError, Namespace, OperationName, Queue, StepName, Version, WorkerId};
+pub use name::{DestinationName, NameError, Namespace, OperationName, Queue, StepName, Version, WorkerId};
 pub use outcome::{Outcome, OutcomeKind};
 pub use payload::{Fingerprint, Payload, PayloadError};
 pub use record::{Lease, Priority, Record, State, Token, Tombstone, Uncertainty};
