@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{BreakerPolicy, Limits, Rate};
+use super::{BreakerPolicy, Limits};
 use crate::time::Timestamp;
 
 /// The longest that one answer of a destination can close its gate for everybody.
@@ -172,6 +172,10 @@ impl Gate {
         let latest = now.after(self.limits.longest_send);
         self.sends.retain(|send| now < send.until && send.until <= latest);
         self.paused_until = self.paused_until.filter(|until| is_ahead(*until, now, LONGEST_PAUSE));
+        if let Some(rate) = self.limits.rate {
+            self.next_send_micros =
+                self.next_send_micros.min(micros(now).saturating_add(rate.interval_micros()));
+        }
         self.breaker = match (self.limits.breaker, self.breaker) {
             (None, _) => Breaker::default(),
             (Some(policy), Breaker::Open { until }) if until > now.after(policy.open_for) => {
@@ -206,16 +210,9 @@ impl Gate {
         };
         let is_full = self.limits.at_most.is_some_and(|most| self.sends.len() >= most.get() as usize);
         let full = is_full.then_some((soon, WaitReason::Full));
-        let early = self.limits.rate.and_then(|rate| self.next_send(rate, now));
-        let early = early.map(|at| (at, WaitReason::Rate));
+        let is_early = self.limits.rate.is_some() && micros(now) < self.next_send_micros;
+        let early = is_early.then_some((next_millisecond(self.next_send_micros), WaitReason::Rate));
         [paused, broken, full, early].into_iter().flatten().max_by_key(|(at, _)| *at)
-    }
-
-    /// When the rate lets the next send through; `None` if that is now.
-    fn next_send(&self, rate: Rate, now: Timestamp) -> Option<Timestamp> {
-        let now_micros = micros(now);
-        let next = self.next_send_micros.min(now_micros.saturating_add(rate.interval_micros()));
-        (next > now_micros).then(|| Timestamp::from_millis(next.saturating_add(999).div_euclid(1000)))
     }
 
     fn admit(&mut self, now: Timestamp) -> Permit {
@@ -287,4 +284,8 @@ fn is_ahead(until: Timestamp, now: Timestamp, at_most: Duration) -> bool {
 
 fn micros(at: Timestamp) -> i64 {
     at.as_millis().saturating_mul(1000)
+}
+
+fn next_millisecond(micros: i64) -> Timestamp {
+    Timestamp::from_millis(micros.saturating_add(999).div_euclid(1000))
 }
