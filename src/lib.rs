@@ -110,6 +110,11 @@ pub struct Outbox;
 #[doc = include_str!("../docs/choosing-a-key.md")]
 pub struct ChoosingAKey;
 
+/// Compiles what the page on limits shows.
+#[cfg(all(doctest, feature = "http"))]
+#[doc = include_str!("../docs/admission.md")]
+pub struct LimitsAndBreakers;
+
 /// Compiles what the page on reconciling shows.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/reconciling.md")]
