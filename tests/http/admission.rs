@@ -39,6 +39,13 @@ async fn pay(ctx: Context, till: State<Till>, input: Order) -> Result<(), Failur
     Ok(())
 }
 
+#[ratchet::operation(name = "pay_quickly", version = "1", key = "order:<id>:pay", timeout = "100ms",
+    destination = Contract::header("Idempotency-Key"))]
+async fn pay_quickly(ctx: Context, till: State<Till>, input: Order) -> Result<(), Failure> {
+    till.http.post(&till.url).json(&input.id).idempotent(&ctx).deliver().await?;
+    Ok(())
+}
+
 /// A server that lets requests go one by one, and counts them.
 struct Server {
     url: String,
@@ -169,9 +176,15 @@ impl Shop {
 }
 
 fn start(ratchet: &Ratchet, till: &Till) -> (oneshot::Sender<()>, JoinHandle<()>) {
-    let registry = ratchet::registry![pay];
-    let worker =
-        ratchet.worker(registry).state(till.clone()).concurrency(4).poll_interval(HOUR).build().unwrap();
+    let registry = ratchet::registry![pay, pay_quickly];
+    let worker = ratchet
+        .worker(registry)
+        .state(till.clone())
+        .concurrency(4)
+        .grace(Duration::from_millis(10))
+        .poll_interval(HOUR)
+        .build()
+        .unwrap();
     let (stop, stopped) = oneshot::channel();
     let task = tokio::spawn(async move {
         let stopped = async {
@@ -296,4 +309,31 @@ async fn what_one_answer_asks_for_holds_for_everybody() {
     }
     assert_eq!(server.received(), 3);
     shop.stop().await;
+}
+
+#[tokio::test]
+async fn a_destination_that_lets_a_handler_run_out_of_time_has_failed() {
+    let server = Server::answering(200).await;
+    let shop = Shop::sending_to(&server, Destination::new("payments").breaker(1, HOUR));
+    let _ = pay_quickly::enqueue(&shop.ratchet, Order { id: 1 }).await.unwrap();
+    shop.gate_when(|gate| gate.breaker == Breaker::Open { until: STARTED_AT.after(HOUR) }).await;
+    assert_eq!(server.received(), 1);
+    shop.stop().await;
+}
+
+#[tokio::test]
+async fn a_worker_that_stops_gives_its_place_back_and_blames_nobody() {
+    let server = Server::answering(200).await;
+    let shop = Shop::sending_to(&server, Destination::new("payments").breaker(1, HOUR));
+    shop.enqueue(1).await;
+    server.wait_for(1).await;
+    let ratchet = shop.ratchet.clone();
+    shop.stop().await;
+    within(async {
+        while !ratchet.gates().await.unwrap()[0].gate.sends.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(ratchet.gates().await.unwrap()[0].gate.breaker, Breaker::Closed { failures: 0 });
 }

@@ -168,7 +168,7 @@ fn who_is_not_admitted_waits_as_long_as_the_gate_says_and_longer_than_the_horizo
 #[test]
 fn who_is_not_admitted_after_a_send_keeps_its_deadline() {
     let mut story = Story::of(HEADER).lease_and_start().end(unknown()).wait(HOUR);
-    for _ in 0..22 {
+    for _ in 0..21 {
         story = story.lease_and_start().end(not_admitted(HOUR));
         assert_eq!((story.state(), story.record.spent), (State::Pending, 1));
         assert!(story.record.may_be_applied());
