@@ -188,7 +188,9 @@ fn what_the_destination_asks_for_holds_for_everybody() {
     scene.now = 30_000;
     assert_eq!(scene.enter(), admitted(3));
     scene.pause(3, Health::Answered, Some(Duration::MAX));
-    scene.now += 24 * 3600 * 1000;
+    scene.now += 24 * 3600 * 1000 - 1;
+    assert_eq!(scene.enter(), wait(1, WaitReason::Paused));
+    scene.now += 1;
     assert_eq!(scene.enter(), admitted(4), "no answer closes it for more than a day");
 }
 
