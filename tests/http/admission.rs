@@ -39,7 +39,7 @@ async fn pay(ctx: Context, till: State<Till>, input: Order) -> Result<(), Failur
     Ok(())
 }
 
-#[ratchet::operation(name = "pay_quickly", version = "1", key = "order:<id>:pay", timeout = "100ms",
+#[ratchet::operation(name = "pay_quickly", version = "1", key = "order:<id>:pay_quickly", timeout = "100ms",
     destination = Contract::header("Idempotency-Key"))]
 async fn pay_quickly(ctx: Context, till: State<Till>, input: Order) -> Result<(), Failure> {
     till.http.post(&till.url).json(&input.id).idempotent(&ctx).deliver().await?;
