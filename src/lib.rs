@@ -75,14 +75,15 @@ pub use ratchet_core::operation::{Redacted, State};
 pub use ratchet_core::random::{Random, SharedRandom};
 pub use ratchet_core::time::{Clock, SharedClock, Timestamp};
 pub use ratchet_core::{
-    Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Closed, Conflict, Context, Enqueue,
-    EnqueueError, Enqueued, Failure, Fingerprint, Form, Found, Generation, HiddenPath, HiddenPaths, Inquiry,
-    KeptRequest, Key, KeyDigest, KeyError, KeyPart, LedgerError, ManageError, NameError, NamedStep,
-    Namespace, NotAccepted, OnUnknown, OnceError, OnceErrorKind, Operation, OperationName, Outcome,
-    OutcomeKind, PartWriter, Payload, PayloadError, Pin, Policy, Priority, Queue, Recipe, Record, RecordId,
-    Registry, RegistryError, Request, RequestFingerprint, RetryPolicy, Scope, SecretId, Sending, StepName,
-    Submission, Submitted, Token, Uncertainty, Version, VolatileFields, Worker, WorkerBuilder, WorkerError,
-    WorkerId, contract, contracts, decide, ledger,
+    Admitted, Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Closed, Conflict, Context,
+    Destination, DestinationName, Enqueue, EnqueueError, Enqueued, Failure, Fingerprint, Form, Found,
+    Generation, HiddenPath, HiddenPaths, Inquiry, KeptRequest, Key, KeyDigest, KeyError, KeyPart,
+    LedgerError, ManageError, NameError, NamedStep, Namespace, NotAccepted, OnUnknown, OnceError,
+    OnceErrorKind, Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload, PayloadError, Pin,
+    Policy, Priority, Queue, Recipe, Record, RecordId, Registry, RegistryError, Request, RequestFingerprint,
+    RetryPolicy, Scope, SecretId, Sending, StepName, Submission, Submitted, Token, Uncertainty, Version,
+    VolatileFields, Worker, WorkerBuilder, WorkerError, WorkerId, admission, contract, contracts, decide,
+    ledger,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 
@@ -114,6 +115,11 @@ pub struct Destinations;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/choosing-a-key.md")]
 pub struct ChoosingAKey;
+
+/// Compiles what the page on limits shows.
+#[cfg(all(doctest, feature = "http"))]
+#[doc = include_str!("../docs/admission.md")]
+pub struct LimitsAndBreakers;
 
 /// Compiles what the page on reconciling shows.
 #[cfg(doctest)]

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use ratchet_key::Key;
 use serde_json::Value;
 
+use crate::admission::KnownGate;
 use crate::decide::{Answer, Command, Refusal, Stored, Verdict};
 use crate::ledger::{
     Count, Filter, LedgerError, MarkChange, Order, Page, Served, SharedLedger, StoreMark, purge_all,
@@ -166,6 +167,14 @@ impl Client {
     /// If the ledger fails.
     pub async fn census(&self) -> Result<Vec<Count>, LedgerError> {
         self.ledger.census(self.namespace.clone()).await
+    }
+
+    /// How the limits and circuit breakers of all destinations stand, in every namespace of the ledger.
+    ///
+    /// # Errors
+    /// If the ledger fails.
+    pub async fn gates(&self) -> Result<Vec<KnownGate>, LedgerError> {
+        self.ledger.gates().await
     }
 
     /// A page of records. The filter's namespace is replaced by that of the client.

@@ -2,6 +2,7 @@
 //!
 //! Most programs use the `ratchet` crate, which re-exports what they need from here.
 
+pub mod admission;
 mod client;
 mod context;
 pub mod contract;
@@ -29,8 +30,9 @@ mod worker;
 pub use high_water::HighWaterFile;
 pub use serde_json;
 
+pub use admission::Destination;
 pub use client::{Client, Enqueue, ManageError};
-pub use context::{CancelReason, Context, NamedStep, Sending};
+pub use context::{Admitted, CancelReason, Context, NamedStep, Sending};
 pub use contract::{Contract, Mechanism, Retention, Terms};
 pub use effect_guard::{OnceError, OnceErrorKind};
 pub use execution::{Execution, Executor};

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use ratchet_core::Destination;
 use reqwest::{ClientBuilder, Method, redirect, retry};
 
 use crate::request::{NoIdentity, Request};
@@ -14,6 +15,7 @@ use crate::request::{NoIdentity, Request};
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
+    destination: Option<Destination>,
 }
 
 /// The client could not be set up.
@@ -42,7 +44,29 @@ impl Client {
             .connect_timeout(Duration::from_secs(10))
             .timeout(Duration::from_secs(30));
         let http = configure(builder).redirect(redirect::Policy::none()).retry(retry::never()).build()?;
-        Ok(Self { http })
+        Ok(Self { http, destination: None })
+    }
+
+    /// The same client for a destination with limits: it sends only when the gate of the destination admits it, which all
+    /// workers of the store share.
+    ///
+    /// What is not admitted is made again later as an attempt that spends none of the allowed ones. An answer that is 408,
+    /// 429 or 5xx, or none at all, counts as a failure of the destination, and every other answer as a sign of life; the
+    /// `Retry-After` of a 429 or 503 holds for everybody.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ratchet_core::Destination;
+    ///
+    /// const PAYMENTS: Destination = Destination::new("payments").at_most(8).breaker(5, Duration::from_secs(30));
+    ///
+    /// # fn example(http: ratchet_http::Client) -> ratchet_http::Client {
+    /// http.to(PAYMENTS)
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn to(&self, destination: Destination) -> Self {
+        Self { http: self.http.clone(), destination: Some(destination) }
     }
 
     /// A POST request.
@@ -66,7 +90,7 @@ impl Client {
     }
 
     fn request(&self, method: Method, url: &str) -> Request<NoIdentity> {
-        Request::new(self.http.clone(), self.http.request(method, url))
+        Request::new(self.http.clone(), self.destination.clone(), self.http.request(method, url))
     }
 }
 

@@ -2,11 +2,13 @@
 
 use std::fmt;
 
-use ratchet_core::{Context, Failure, Sending};
+use ratchet_core::admission::Health;
+use ratchet_core::{Context, Destination, Failure, Sending};
 use reqwest::RequestBuilder;
 use serde::Serialize;
 
 use crate::answer::Answer;
+use crate::health::health_of;
 use crate::identity::put_identity;
 use crate::json::sorted;
 use crate::prepare::{Terms, pin, prepare, unsendable};
@@ -22,6 +24,8 @@ pub struct NoIdentity;
 #[must_use = "nothing is sent until it is delivered"]
 pub struct Request<I> {
     http: reqwest::Client,
+    /// Whose gate is asked before it is sent.
+    destination: Option<Destination>,
     builder: RequestBuilder,
     terms: Terms,
     identity: I,
@@ -34,14 +38,19 @@ impl<I> fmt::Debug for Request<I> {
 }
 
 impl Request<NoIdentity> {
-    pub(crate) fn new(http: reqwest::Client, builder: RequestBuilder) -> Self {
-        Self { http, builder, terms: Terms::default(), identity: NoIdentity }
+    pub(crate) fn new(
+        http: reqwest::Client,
+        destination: Option<Destination>,
+        builder: RequestBuilder,
+    ) -> Self {
+        Self { http, destination, builder, terms: Terms::default(), identity: NoIdentity }
     }
 
     /// Sends it under the identity of this attempt's operation, in the place that the operation's contract names. Where
     /// the contract names none, nothing is added. Inside a named step, give it the context of the step.
     pub fn idempotent(self, ctx: &Context) -> Request<&Context> {
-        Request { http: self.http, builder: self.builder, terms: self.terms, identity: ctx }
+        let Self { http, destination, builder, terms, .. } = self;
+        Request { http, destination, builder, terms, identity: ctx }
     }
 }
 
@@ -136,6 +145,11 @@ impl Request<&Context> {
         let ctx = self.identity;
         let built = self.builder.build().map_err(|error| unsendable(error.without_url()));
         let mut request = built.and_then(prepare).map_err(|cause| ctx.not_sent(cause))?;
+        // Before anything is written down: who waits has sent nothing, and no window of a destination begins.
+        let admitted = match &self.destination {
+            Some(destination) => Some(ctx.admit(destination).await?),
+            None => None,
+        };
         let pin = pin(ctx, &mut request, &self.terms).await?;
         put_identity(&mut request, ctx, &pin)?;
         let asked = request.url().clone();
@@ -145,6 +159,10 @@ impl Request<&Context> {
             Ok(response) => read_answer(response, &asked, ctx.contract()).await,
             Err(error) => Err(read_error(&error)),
         };
+        if let Some(admitted) = admitted {
+            let (health, pause) = read.as_ref().map_or_else(health_of, |_| (Health::Answered, None));
+            admitted.report(health, pause);
+        }
         conclude(sending, read)
     }
 }

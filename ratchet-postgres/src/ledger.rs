@@ -5,6 +5,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
+use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::{
     AwaitedEnds, Capabilities, Claim, Count, Declaration, Declared, Filter, Inspection, Ledger, LedgerFuture,
@@ -26,8 +27,8 @@ use crate::lane::Lane;
 use crate::options::{Opened, PostgresOptions, Sources};
 use crate::readers::{Lent, Readers};
 use crate::session::Connector;
-use crate::works::{Applies, Claims, Submits};
-use crate::{declare, inspect, maintenance, mark, overview, read};
+use crate::works::{Admits, Applies, Claims, Submits};
+use crate::{declare, gates, inspect, maintenance, mark, overview, read};
 
 /// A ledger in a PostgreSQL database.
 ///
@@ -43,7 +44,8 @@ use crate::{declare, inspect, maintenance, mark, overview, read};
 /// # Ok(()) }
 /// ```
 ///
-/// It holds up to eight connections: three that write, up to four that read, and one that listens while a worker runs.
+/// It holds up to nine connections: three that write, one more where destinations have limits, up to four that read, and
+/// one that listens while a worker runs.
 /// Dropping the last handle lets the writes finish and closes them.
 ///
 /// # Many programs on one database
@@ -57,6 +59,7 @@ pub struct PostgresLedger {
     submits: Lane<Submits>,
     applies: Arc<Lane<Applies>>,
     claims: Lane<Claims>,
+    admits: Lane<Admits>,
     readers: Arc<Readers>,
     connector: Connector,
     sources: Sources,
@@ -99,12 +102,14 @@ impl PostgresLedger {
         let applies = Arc::new(Lane::start(applies, &connector));
         let claims = Claims { claiming: Claiming::new(sources.clone(), held), applies: Arc::clone(&applies) };
         let claims = Lane::start(claims, &connector);
+        let admits = Lane::start(Admits { sources: sources.clone() }, &connector);
         let mut background = JoinSet::new();
         background.spawn(Arc::clone(&bell).send_gathered(Arc::clone(&readers)));
         Arc::new(Self {
             submits,
             applies,
             claims,
+            admits,
             readers,
             connector,
             sources,
@@ -176,6 +181,20 @@ impl Ledger for PostgresLedger {
 
     fn apply(&self, orders: Vec<Order>) -> LedgerFuture<'_, Vec<Result<Answer, Refusal>>> {
         Box::pin(self.applies.ask(orders))
+    }
+
+    fn admit(&self, orders: Vec<GateOrder>) -> LedgerFuture<'_, Vec<GateAnswer>> {
+        Box::pin(self.admits.ask(orders))
+    }
+
+    fn gates(&self) -> LedgerFuture<'_, Vec<KnownGate>> {
+        Box::pin(async move {
+            self.read("read the gates of destinations", |mut lent| async move {
+                let answer = gates::all(&mut lent).await;
+                lent.keep(answer)
+            })
+            .await
+        })
     }
 
     fn expire(&self, limit: usize) -> LedgerFuture<'_, usize> {

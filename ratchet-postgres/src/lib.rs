@@ -57,6 +57,7 @@ mod desk;
 mod effects;
 mod enqueue;
 mod error;
+mod gates;
 mod held;
 mod inspect;
 mod lane;

@@ -29,6 +29,7 @@ const LEDGER: Schema = Schema {
         include_str!("../migrations/0004_functions.sql"),
         include_str!("../migrations/0005_cancel.sql"),
         include_str!("../migrations/0006_marks.sql"),
+        include_str!("../migrations/0007_gates.sql"),
     ],
     version_table: "schema",
     make_version: "CREATE TABLE ratchet.schema (version bigint NOT NULL); INSERT INTO ratchet.schema VALUES (0)",

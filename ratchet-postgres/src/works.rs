@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ratchet_core::admission::{GateAnswer, GateOrder};
 use ratchet_core::decide::{Answer, Command, Refusal};
 use ratchet_core::ledger::{AwaitedEnds, Claim, Order};
 use ratchet_core::{Record, State, Submission, Submitted};
@@ -14,7 +15,7 @@ use crate::held::Held;
 use crate::lane::{Lane, Work};
 use crate::options::Sources;
 use crate::submit::{Terms, Told};
-use crate::{apply, submit};
+use crate::{apply, gates, submit};
 
 #[derive(Debug)]
 pub(crate) struct Submits {
@@ -118,5 +119,26 @@ impl Work for Claims {
         let orders: Vec<Order> = answers.into_iter().flatten().map(release).collect();
         let applies = Arc::clone(&self.applies);
         tokio::spawn(async move { applies.ask(orders).await });
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Admits {
+    pub(crate) sources: Sources,
+}
+
+impl Work for Admits {
+    type Question = GateOrder;
+    type Answer = GateAnswer;
+
+    const DOING: &'static str = "ask the gate of a destination";
+
+    async fn answer(
+        &self,
+        connection: &mut PgConnection,
+        questions: &[&GateOrder],
+        _: bool,
+    ) -> Result<Vec<GateAnswer>, Fault> {
+        gates::admit(connection, questions, &self.sources).await
     }
 }

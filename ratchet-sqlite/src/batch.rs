@@ -1,5 +1,6 @@
 //! The calls that share one transaction.
 
+use ratchet_core::admission::{GateAnswer, GateOrder};
 use ratchet_core::decide::{Answer, Refusal};
 use ratchet_core::ledger::{Claim, Declaration, MarkChange, Order, StoreMark};
 use ratchet_core::{LedgerError, Record, Submission, Submitted};
@@ -34,6 +35,7 @@ pub(crate) struct Batch {
     pub(crate) declare: Vec<Asked<Vec<Declaration>, ()>>,
     pub(crate) submit: Vec<Asked<Vec<Submission>, Vec<Submitted>>>,
     pub(crate) apply: Vec<Asked<Vec<Order>, Applied>>,
+    pub(crate) admit: Vec<Asked<Vec<GateOrder>, Vec<GateAnswer>>>,
     pub(crate) expire: Vec<Asked<usize, usize>>,
     pub(crate) claim: Vec<Asked<Claim, Vec<Record>>>,
     pub(crate) purge: Vec<Asked<usize, usize>>,
@@ -46,6 +48,7 @@ impl Batch {
             Job::Declare(asked) => self.declare.push(asked),
             Job::Submit(asked) => self.submit.push(asked),
             Job::Apply(asked) => self.apply.push(asked),
+            Job::Admit(asked) => self.admit.push(asked),
             Job::Expire(asked) => self.expire.push(asked),
             // A lease for somebody who went away would only keep the record from others.
             Job::Claim(asked) if asked.reply.is_closed() => {}
@@ -59,6 +62,7 @@ impl Batch {
         self.declare.len()
             + self.submit.len()
             + self.apply.len()
+            + self.admit.len()
             + self.expire.len()
             + self.claim.len()
             + self.purge.len()
@@ -83,6 +87,7 @@ impl Batch {
         }
         tell(self.submit, answers.submit);
         tell(self.apply, answers.apply);
+        tell(self.admit, answers.admit);
         tell(self.expire, answers.expire);
         tell(self.purge, answers.purge);
         tell(self.mark, answers.mark);
@@ -94,6 +99,7 @@ impl Batch {
         refuse(self.declare, &why);
         refuse(self.submit, &why);
         refuse(self.apply, &why);
+        refuse(self.admit, &why);
         refuse(self.expire, &why);
         refuse(self.claim, &why);
         refuse(self.purge, &why);
@@ -105,11 +111,19 @@ impl Batch {
         let declare = self.declare.into_iter().map(Job::Declare);
         let submit = self.submit.into_iter().map(Job::Submit);
         let apply = self.apply.into_iter().map(Job::Apply);
+        let admit = self.admit.into_iter().map(Job::Admit);
         let expire = self.expire.into_iter().map(Job::Expire);
         let claim = self.claim.into_iter().map(Job::Claim);
         let purge = self.purge.into_iter().map(Job::Purge);
         let mark = self.mark.into_iter().map(Job::Mark);
-        let all = declare.chain(submit).chain(apply).chain(expire).chain(claim).chain(purge).chain(mark);
+        let all = declare
+            .chain(submit)
+            .chain(apply)
+            .chain(admit)
+            .chain(expire)
+            .chain(claim)
+            .chain(purge)
+            .chain(mark);
         all.map(|job| std::iter::once(job).collect()).collect()
     }
 }

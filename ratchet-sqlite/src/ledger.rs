@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::{
     AwaitedEnds, Capabilities, Claim, Count, Declaration, Declared, Filter, Inspection, Ledger, LedgerFuture,
@@ -23,7 +24,7 @@ use crate::declare;
 use crate::error::{Fault, While as _};
 use crate::options::{Opened, Sources, SqliteOptions};
 use crate::writer::{Job, Writer};
-use crate::{inspect, mark, overview, read};
+use crate::{gates, inspect, mark, overview, read};
 
 /// How many calls wait for the writer before further ones wait to be let in.
 const WAITING_CALLS: usize = 1024;
@@ -162,6 +163,14 @@ impl Ledger for SqliteLedger {
 
     fn apply(&self, orders: Vec<Order>) -> LedgerFuture<'_, Vec<Result<Answer, Refusal>>> {
         Box::pin(self.ask_all(Job::Apply, orders))
+    }
+
+    fn admit(&self, orders: Vec<GateOrder>) -> LedgerFuture<'_, Vec<GateAnswer>> {
+        Box::pin(self.ask_all(Job::Admit, orders))
+    }
+
+    fn gates(&self) -> LedgerFuture<'_, Vec<KnownGate>> {
+        Box::pin(async move { self.told(gates::all(&self.readers).await) })
     }
 
     fn expire(&self, limit: usize) -> LedgerFuture<'_, usize> {

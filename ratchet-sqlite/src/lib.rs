@@ -19,6 +19,7 @@ mod desk;
 mod effects;
 mod enqueue;
 mod error;
+mod gates;
 mod inspect;
 mod ledger;
 mod maintenance;

@@ -24,6 +24,7 @@ const LEDGER: Schema = Schema {
         include_str!("../migrations/0001_initial.sql"),
         include_str!("../migrations/0002_hidden.sql"),
         include_str!("../migrations/0003_marks.sql"),
+        include_str!("../migrations/0004_gates.sql"),
     ],
     make_version: "CREATE TABLE ratchet_schema (version INTEGER NOT NULL) STRICT; \
                    INSERT INTO ratchet_schema VALUES (0)",

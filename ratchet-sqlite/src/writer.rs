@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use ratchet_core::admission::{GateAnswer, GateOrder};
 use ratchet_core::decide::{Answer, Command, Refusal};
 use ratchet_core::ledger::{AwaitedEnds, Claim, Declaration, MarkChange, Order, StoreMark};
 use ratchet_core::{LedgerError, Record, State, Submission, Submitted};
@@ -18,7 +19,7 @@ use crate::batch::{Applied, Asked, Batch};
 use crate::error::{Fault, While as _};
 use crate::options::Sources;
 use crate::place::Place;
-use crate::{apply, claim, declare, maintenance, mark, submit};
+use crate::{apply, claim, declare, gates, maintenance, mark, submit};
 
 /// How many calls share one commit at the most; bounds how long the first of them waits for the last.
 const MOST_CALLS: usize = 512;
@@ -28,6 +29,7 @@ pub(crate) enum Job {
     Declare(Asked<Vec<Declaration>, ()>),
     Submit(Asked<Vec<Submission>, Vec<Submitted>>),
     Apply(Asked<Vec<Order>, Applied>),
+    Admit(Asked<Vec<GateOrder>, Vec<GateAnswer>>),
     Expire(Asked<usize, usize>),
     Claim(Asked<Claim, Vec<Record>>),
     Purge(Asked<usize, usize>),
@@ -40,6 +42,7 @@ pub(crate) struct Answers {
     pub(crate) declare: Vec<Result<(), LedgerError>>,
     pub(crate) submit: Vec<Vec<Submitted>>,
     pub(crate) apply: Vec<Applied>,
+    pub(crate) admit: Vec<Vec<GateAnswer>>,
     pub(crate) expire: Vec<usize>,
     pub(crate) claim: Vec<Vec<Record>>,
     pub(crate) purge: Vec<usize>,
@@ -154,6 +157,11 @@ async fn work(connection: &mut SqliteConnection, batch: &Batch, sources: &Source
         let all: Vec<&Order> = batch.apply.iter().flat_map(|asked| &asked.question).collect();
         let told = apply::apply(connection, &all, sources).await?;
         answers.apply = dealt(told, batch.apply.iter().map(|asked| asked.question.len()));
+    }
+    if !batch.admit.is_empty() {
+        let all: Vec<&GateOrder> = batch.admit.iter().flat_map(|asked| &asked.question).collect();
+        let told = gates::admit(connection, &all, sources.now()).await?;
+        answers.admit = dealt(told, batch.admit.iter().map(|asked| asked.question.len()));
     }
     for asked in &batch.expire {
         answers.expire.push(maintenance::expire(connection, asked.question, sources).await?);

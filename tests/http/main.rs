@@ -2,6 +2,7 @@
 #![cfg(all(feature = "http", feature = "testing"))]
 #![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
+mod admission;
 mod answers;
 mod contracts;
 mod identity;

@@ -12,6 +12,7 @@ use ratchet::{
     Answer, Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Ratchet, Record, RecordId,
     Refusal, Stored,
 };
+use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::{HighWaterFile, MemoryLedger, Submission, Submitted};
 use tokio::sync::watch;
 
@@ -141,6 +142,14 @@ impl Ledger for FaultyLedger {
             return Box::pin(std::future::ready(Err(LedgerError::Busy { waited: Duration::ZERO })));
         }
         Box::pin(self.with_fault(call_of(&orders), self.inner.apply(orders)))
+    }
+
+    fn admit(&self, orders: Vec<GateOrder>) -> LedgerFuture<'_, Vec<GateAnswer>> {
+        self.inner.admit(orders)
+    }
+
+    fn gates(&self) -> LedgerFuture<'_, Vec<KnownGate>> {
+        self.inner.gates()
     }
 
     fn expire(&self, limit: usize) -> LedgerFuture<'_, usize> {

@@ -1,5 +1,6 @@
 //! What an attempt knows about itself, and what it may do.
 
+mod admission;
 mod cancellation;
 mod lease_clock;
 mod offers;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+pub use admission::Admitted;
 pub use cancellation::CancelReason;
 pub(crate) use cancellation::Cancellation;
 pub(crate) use lease_clock::{LeaseClock, Reading};

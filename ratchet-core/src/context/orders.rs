@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::admission::{Gate, GateAnswer, GateOrder};
 use crate::decide::{Answer, Command, Jitter, Moment, Refusal, decide};
 use crate::failure::Failure;
 use crate::ledger::{LedgerError, Order, SharedLedger};
@@ -15,10 +16,14 @@ use crate::time::SharedClock;
 /// What comes of a command.
 pub(crate) type Ordered = Result<Result<Answer, Refusal>, LedgerError>;
 pub(crate) type OrderFuture<'a> = Pin<Box<dyn Future<Output = Ordered> + Send + 'a>>;
+pub(crate) type GateFuture<'a> = Pin<Box<dyn Future<Output = Result<GateAnswer, LedgerError>> + Send + 'a>>;
 
 /// Has commands carried out on the record of one running attempt.
 pub(crate) trait Orders: Send + Sync + fmt::Debug {
     fn order(&self, command: Command) -> OrderFuture<'_>;
+
+    /// Asks the gate of a destination, or reports to it.
+    fn gate(&self, order: GateOrder) -> GateFuture<'_>;
 }
 
 /// On a record in a ledger.
@@ -33,6 +38,13 @@ impl Orders for LedgerOrders {
         Box::pin(async move {
             let order = Order { id: self.id.clone(), command };
             let answers = self.ledger.apply(vec![order]).await?;
+            answers.into_iter().next().ok_or(LedgerError::Closed)
+        })
+    }
+
+    fn gate(&self, order: GateOrder) -> GateFuture<'_> {
+        Box::pin(async move {
+            let answers = self.ledger.admit(vec![order]).await?;
             answers.into_iter().next().ok_or(LedgerError::Closed)
         })
     }
@@ -72,6 +84,15 @@ impl Orders for UnitTestOrders {
             }))
         })
     }
+
+    /// A unit test shares its destination with nobody.
+    fn gate(&self, order: GateOrder) -> GateFuture<'_> {
+        Box::pin(async move {
+            let (_, answer) =
+                Gate::default().decide(order.destination.limits(), &order.command, self.clock.now());
+            Ok(answer)
+        })
+    }
 }
 
 /// The answer to what is asked before something is done. Whatever is no answer says that this was not done.
@@ -86,11 +107,16 @@ pub(crate) fn answered(ordered: Ordered) -> Result<Answer, Failure> {
             Err(Failure::new(Outcome::unknown(Cause::new(CauseKind::Handler, refusal))))
         }
         Ok(Err(refusal)) => Err(not_done(CauseKind::LeaseLost, refusal)),
-        Err(error) => Err(not_done(
-            CauseKind::Error,
-            format_args!("it could not be written down before it was done, so it was not done: {error}"),
-        )),
+        Err(error) => Err(not_written(&error)),
     }
+}
+
+/// The ledger could not be told before something was done.
+pub(crate) fn not_written(error: &LedgerError) -> Failure {
+    not_done(
+        CauseKind::Error,
+        format_args!("it could not be written down before it was done, so it was not done: {error}"),
+    )
 }
 
 /// The ledger answered another question.

@@ -55,7 +55,8 @@ impl Context {
         request: RequestFingerprint,
         kept: Option<KeptRequest>,
     ) -> Result<Pin, Failure> {
-        self.check_place(&scope)?;
+        self.check_place()?;
+        self.check_scope(&scope)?;
         self.check_lease()?;
         let WireKey { text, recipe, secret } = self.wire_key(&scope, &request)?;
         let request = PinRequest {
@@ -100,8 +101,8 @@ impl Context {
         !(as_it_is && self.contract().mechanism().carries_key()) || format.accepts(&pin.wire_key)
     }
 
-    /// Whether this is a place to send from, and to.
-    fn check_place(&self, scope: &Scope) -> Result<(), Failure> {
+    /// Whether this is a place to send from.
+    pub(super) fn check_place(&self) -> Result<(), Failure> {
         if is_in_transaction() {
             return Err(self.misused(
                 "a transaction of `once` is open: send before or after it, since a transaction that waits for a \
@@ -114,6 +115,11 @@ impl Context {
                  the contract of its destination",
             ));
         }
+        Ok(())
+    }
+
+    /// Whether what the destination forgets is named.
+    fn check_scope(&self, scope: &Scope) -> Result<(), Failure> {
         if self.contract().scope().contains(&ScopePart::Credential) && scope.account.is_none() {
             return Err(self.misused(
                 "the destination forgets every key when the credential changes: name the credential with `.account(…)`, so \

@@ -173,7 +173,10 @@ fn not_applied(record: &mut Record, retry_after: Option<Duration>, moment: Momen
     record.spent += u32::from(!waited);
     let at = next_attempt(record, retry_after, moment);
     let spent = record.spent >= record.policy.retry.max_attempts;
-    if spent || horizon_end(&record.effect, &record.policy.retry).is_some_and(|end| at >= end) {
+    // A record that only waited to be sent for the first time had no chance so far.
+    let only_waited = was_not_admitted(record) && record.effect.pin.is_none();
+    let over = |end| at >= end && !only_waited;
+    if spent || horizon_end(&record.effect, &record.policy.retry).is_some_and(over) {
         finish(record, State::Exhausted, moment.now);
     } else {
         retry(record, at);
@@ -261,8 +264,16 @@ fn retry(record: &mut Record, at: Timestamp) {
     record.ready_at = at;
 }
 
-/// The policy's wait with its spread, or what the destination asked for, whichever is longer.
+fn was_not_admitted(record: &Record) -> bool {
+    record.cause.as_ref().is_some_and(|cause| cause.kind() == CauseKind::NotAdmitted)
+}
+
+/// The policy's wait with its spread, or what the destination asked for, whichever is longer. A gate that admits nobody
+/// has spread those who wait by itself.
 fn next_attempt(record: &Record, retry_after: Option<Duration>, moment: Moment) -> Timestamp {
+    if let Some(wait) = retry_after.filter(|_| was_not_admitted(record)) {
+        return moment.now.after(wait);
+    }
     let policy = &record.policy.retry;
     let base = policy.delay_after(record.spent).min(RetryPolicy::LONGEST_DELAY);
     let spread = base * policy.jitter_percent.min(100) / 100;

@@ -1,7 +1,7 @@
 //! What a store says about itself to the person who asks whether all is well.
 
 use super::Served;
-use crate::contract::Contract;
+use crate::contract::Terms;
 use crate::policy::Policy;
 use crate::time::Timestamp;
 
@@ -56,5 +56,5 @@ pub struct Declared {
     /// How its records are retried, bounded and kept.
     pub policy: Policy,
     /// What its destination promises.
-    pub contract: Contract,
+    pub contract: Terms,
 }

@@ -11,14 +11,15 @@ use super::{
     Capabilities, Claim, Count, Cursor, Declaration, Declared, Filter, HighWaterMark, Inspection, Ledger,
     LedgerFuture, MarkChange, Offer, Order, Page, Room, Served, StoreMark, Unserved,
 };
+use crate::admission::{Gate, GateAnswer, GateOrder, KnownGate, decide_all};
 use crate::decide::{
     Answer, AttemptNote, Command, Decision, LONGEST_LEASE, Moment, Refusal, Stored, SubmitDecision, decide,
     decide_submission,
 };
 use crate::high_water::HighWaterFile;
 use crate::model::{
-    Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Queue, Record, RecordId, State, Submission,
-    Submitted, Tombstone,
+    Attempt, AuditEntry, DestinationName, HiddenPaths, Namespace, OperationName, Queue, Record, RecordId,
+    State, Submission, Submitted, Tombstone,
 };
 use crate::random::{SharedRandom, SystemRandom};
 use crate::time::{SharedClock, SystemClock, Timestamp};
@@ -45,6 +46,7 @@ struct Rows {
     hidden: BTreeMap<Served, HiddenPaths>,
     declared: BTreeMap<Served, Declared>,
     mark: StoreMark,
+    gates: BTreeMap<DestinationName, Gate>,
 }
 
 #[derive(Debug)]
@@ -87,6 +89,7 @@ impl Rows {
             hidden: BTreeMap::new(),
             declared: BTreeMap::new(),
             mark,
+            gates: BTreeMap::new(),
         }
     }
 
@@ -278,6 +281,17 @@ impl Ledger for MemoryLedger {
                 }
             }
             Ok(over.len())
+        })
+    }
+
+    fn admit(&self, orders: Vec<GateOrder>) -> LedgerFuture<'_, Vec<GateAnswer>> {
+        Box::pin(async move { Ok(decide_all(&mut self.rows().gates, &orders, self.clock.now())) })
+    }
+
+    fn gates(&self) -> LedgerFuture<'_, Vec<KnownGate>> {
+        Box::pin(async move {
+            let known = |(destination, gate)| KnownGate { destination, gate };
+            Ok(self.rows().gates.clone().into_iter().map(known).collect())
         })
     }
 

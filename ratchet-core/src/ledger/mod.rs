@@ -32,6 +32,7 @@ pub use memory::MemoryLedger;
 pub use offer::{AwaitedEnds, Offer, Room};
 pub(crate) use purge::purge_all;
 
+use crate::admission::{GateAnswer, GateOrder, KnownGate};
 use crate::contract::{Contract, Terms};
 use crate::decide::{Answer, Command, Refusal, Stored};
 use crate::key_part::Form;
@@ -73,6 +74,16 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
 
     /// Applies commands to records: `decide` on the current record, written with compare-and-set on its token.
     fn apply(&self, orders: Vec<Order>) -> LedgerFuture<'_, Vec<Result<Answer, Refusal>>>;
+
+    /// Asks the gates of destinations whether sends may begin, and reports how they ended.
+    ///
+    /// All callers of a store share one gate per name, whatever the namespace. Each order is answered by
+    /// [`admission::decide_all`](crate::admission::decide_all) at the moment of the ledger's clock, on what those before it
+    /// left.
+    fn admit(&self, orders: Vec<GateOrder>) -> LedgerFuture<'_, Vec<GateAnswer>>;
+
+    /// How the gates of all destinations stand that were ever asked, in the order of their names.
+    fn gates(&self) -> LedgerFuture<'_, Vec<KnownGate>>;
 
     /// Decides about up to `limit` records whose lease is over, and says how many there were.
     fn expire(&self, limit: usize) -> LedgerFuture<'_, usize>;

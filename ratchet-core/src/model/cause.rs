@@ -32,6 +32,8 @@ pub enum CauseKind {
     LeaseLost,
     /// Somebody cancelled the operation.
     Cancelled,
+    /// Its destination takes nothing more at the moment, or asked everybody to wait: nothing was sent.
+    NotAdmitted,
     /// The destination could not be reached: nothing was sent.
     Connect,
     /// The connection failed after the request may have left.
@@ -106,6 +108,7 @@ impl CauseKind {
             Self::Shutdown => "shutdown",
             Self::LeaseLost => "lease_lost",
             Self::Cancelled => "cancelled",
+            Self::NotAdmitted => "not_admitted",
             Self::Connect => "connect",
             Self::Transport => "transport",
             Self::Status(_) => "status",

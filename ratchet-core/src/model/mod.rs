@@ -22,7 +22,9 @@ pub(crate) use hidden::HIDDEN;
 pub(crate) use hidden::hide;
 pub use hidden::{HiddenPath, HiddenPaths};
 pub use identity::{Generation, KeyDigest, RecordId};
-pub use name::{NameError, Namespace, OperationName, Queue, SecretId, StepName, Version, WorkerId};
+pub use name::{
+    DestinationName, NameError, Namespace, OperationName, Queue, SecretId, StepName, Version, WorkerId,
+};
 pub use outcome::{Outcome, OutcomeKind};
 pub use payload::{Fingerprint, Payload, PayloadError};
 pub use pin::{KeptRequest, Pin, Recipe, RequestFingerprint, Scope};

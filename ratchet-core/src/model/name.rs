@@ -106,6 +106,10 @@ name!(
     StepName, "a step's name", 64, LOWER, "a-z, 0-9, `_`, `.` and `-`"
 );
 name!(
+    /// The name under which the workers of a store share the limits of a destination.
+    DestinationName, "a destination's name", 64, LOWER, "a-z, 0-9, `_`, `.` and `-`"
+);
+name!(
     /// Which worker holds a lease; for people who read the record, never part of a decision.
     WorkerId, "a worker's name", 64, MIXED, "letters, digits, `_`, `.`, `+` and `-`"
 );

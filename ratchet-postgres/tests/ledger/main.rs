@@ -2,6 +2,7 @@
 
 mod cuts;
 mod damage;
+mod gates;
 mod open;
 mod processes;
 mod support;

@@ -1,6 +1,7 @@
 //! Looks after the records of a store.
 
 mod consent;
+mod destinations;
 mod doctor;
 mod list;
 mod output;
@@ -46,6 +47,8 @@ pub(crate) enum Task {
     AcknowledgeRestore(Of<restore::AcknowledgeArguments>),
     /// Counts records by operation, version and state.
     Stats(Of<stats::StatsArguments>),
+    /// Shows the limits and circuit breakers of destinations, and how they stand.
+    Destinations(Of<destinations::DestinationsArguments>),
 }
 
 /// A command and the store that it is about.
@@ -80,6 +83,7 @@ async fn carry_out(task: Task) -> Result<ExitCode, Error> {
         Task::Release(Of { store, what }) => settle::release(&what, &store.open().await?).await,
         Task::Purge(Of { store, what }) => purge::run(&what, &store.open().await?).await,
         Task::Stats(Of { store, what }) => stats::run(&what, &store.open().await?).await,
+        Task::Destinations(Of { store, what }) => destinations::run(&what, &store.open().await?).await,
     }?;
     Ok(ExitCode::SUCCESS)
 }

@@ -137,7 +137,7 @@ async fn what_needs_a_person_is_found(store: &str, past: Ratchet) {
     assert_eq!(seen.complaints(), ["uncertain records", "leases that are over"]);
     assert!(seen.of("leases that are over").1.starts_with("1, the oldest since 20"));
 
-    let contract = Contract::header("Idempotency-Key").remembers_for(Duration::from_mins(10));
+    let contract = Contract::header("Idempotency-Key").remembers_for(Duration::from_mins(10)).terms();
     let retry = RetryPolicy::doubling(5, Duration::from_mins(5), Duration::from_mins(5));
     let policy = Policy { retry, ..Policy::DEFAULT };
     let refund = Declaration {

@@ -1,7 +1,8 @@
 //! The commands that look after records, on both stores.
 #![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
-use ratchet::{Context, Enqueued, Failure, Input, Ratchet};
+use ratchet::admission::{GateCommand, GateOrder};
+use ratchet::{Context, Destination, Enqueued, Failure, Input, Ratchet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -136,6 +137,12 @@ async fn records_are_cancelled_and_done_once_more(store: &str) {
         states,
         [("cancelled".into(), 1.into()), ("pending".into(), 1.into()), ("succeeded".into(), 2.into())]
     );
+    let asked =
+        GateOrder { destination: Destination::new("payments").at_most(8), command: GateCommand::Enter };
+    opened.ledger().admit(vec![asked]).await.unwrap();
+    let gate = json_of(&on(store, &["destinations", "--json"]));
+    assert_eq!((&gate["destination"], &gate["breaker"]), (&"payments".into(), &"closed".into()));
+    assert_eq!((&gate["sends"], &gate["at_most"]), (&1.into(), &8.into()));
     let purged = on(store, &["purge", "--yes"]);
     assert_eq!((purged.code, purged.out.as_str()), (Some(0), "0 purged\n"));
 }

@@ -148,6 +148,36 @@ fn may_lose_gives_up_and_says_that_it_may_have_happened() {
     assert!(after.record.may_be_applied());
 }
 
+fn not_admitted(wait: Duration) -> Outcome {
+    let cause = Cause::new(CauseKind::NotAdmitted, "`payments`: the circuit breaker is open");
+    Outcome::NotApplied { cause, retry_after: Some(wait) }
+}
+
+#[test]
+fn who_is_not_admitted_waits_as_long_as_the_gate_says_and_longer_than_the_horizon() {
+    assert_eq!(ready_after(RetryPolicy::STANDARD, Jitter::MIDDLE, not_admitted(SECOND)), SECOND);
+    let mut story = Story::of(HEADER);
+    for _ in 0..40 {
+        story = story.lease_and_start().end(not_admitted(HOUR));
+        assert_eq!((story.state(), story.record.spent), (State::Pending, 0));
+        story = story.wait(HOUR);
+    }
+    assert_eq!(story.lease_and_start().end(done()).state(), State::Succeeded);
+}
+
+#[test]
+fn who_is_not_admitted_after_a_send_keeps_its_deadline() {
+    let mut story = Story::of(HEADER).lease_and_start().end(unknown()).wait(HOUR);
+    for _ in 0..21 {
+        story = story.lease_and_start().end(not_admitted(HOUR));
+        assert_eq!((story.state(), story.record.spent), (State::Pending, 1));
+        assert!(story.record.may_be_applied());
+        story = story.wait(HOUR);
+    }
+    let story = story.lease_and_start().end(not_admitted(HOUR));
+    assert_eq!((story.state(), story.record.effect.first_sent_at()), (State::Uncertain, Some(START)));
+}
+
 #[test]
 fn a_destination_that_asks_to_wait_and_recognises_the_request_spends_no_attempt() {
     let in_flight = || Outcome::Unknown { cause: cause(), retry_after: Some(SECOND) };

@@ -47,7 +47,7 @@ pub async fn an_acknowledgement_ends_the_holding_back(fixture: Fixture) {
 pub async fn what_is_declared_is_told(fixture: Fixture) {
     let ledger = &fixture.ledger;
     assert_eq!(ledger.declarations().await.expect("declarations"), []);
-    let remembers = Contract::header("Idempotency-Key").remembers_for(Duration::from_hours(24));
+    let remembers = Contract::header("Idempotency-Key").remembers_for(Duration::from_hours(24)).terms();
     let first = Declaration::new(MAIL, V1, "mail:<id>");
     let second = Declaration { contract: remembers.clone(), ..Declaration::new(COLLECT, V2, "invoice:<id>") };
     ledger.declare(vec![first.clone(), second.clone()]).await.expect("declare");
@@ -58,8 +58,10 @@ pub async fn what_is_declared_is_told(fixture: Fixture) {
         policy,
         contract,
     };
-    let expected =
-        [declared(COLLECT, V2, Policy::DEFAULT, remembers), declared(MAIL, V1, policy, Contract::NONE)];
+    let expected = [
+        declared(COLLECT, V2, Policy::DEFAULT, remembers),
+        declared(MAIL, V1, policy, Contract::NONE.terms()),
+    ];
     assert_eq!(ledger.declarations().await.expect("declarations"), expected);
     assert_eq!(ledger.inspect().await.expect("inspect").now, super::STARTED_AT);
 }

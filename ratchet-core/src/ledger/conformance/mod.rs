@@ -30,6 +30,7 @@ use std::sync::Arc;
 use super::SharedLedger;
 use crate::time::{ManualClock, Timestamp};
 
+pub mod admission;
 pub mod batch;
 pub mod claim;
 pub mod decision;
@@ -240,6 +241,15 @@ macro_rules! conformance {
                 what_is_held_back_is_not_due,
                 an_end_wakes_who_waits_for_room,
                 concurrent_claimers_never_pass_the_limit,
+            }
+            admission {
+                callers_share_one_limit,
+                the_place_of_a_dead_worker_comes_back,
+                the_rate_is_kept,
+                a_breaker_opens_and_closes_for_everybody,
+                a_pause_holds_for_everybody,
+                gates_are_listed_by_name,
+                concurrent_callers_never_pass_the_limit,
             }
             wake {
                 a_submission_wakes_a_sleeping_worker,
