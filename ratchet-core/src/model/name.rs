@@ -1,9 +1,7 @@
 //! Names that travel in keys, claims and logs: short, printable, checked once.
 
-use std::cmp::Ordering;
+use std::borrow::Cow;
 use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,67 +14,19 @@ pub struct NameError {
     alphabet: &'static str,
 }
 
-/// The text of a name, which copies share: every decision makes a copy of a record, with all of its names.
-#[derive(Clone)]
-enum Text {
-    Static(&'static str),
-    Shared(Arc<str>),
-}
-
-impl Text {
-    fn as_str(&self) -> &str {
-        match self {
-            Self::Static(text) => text,
-            Self::Shared(text) => text,
-        }
-    }
-}
-
-impl PartialEq for Text {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
-    }
-}
-
-impl Eq for Text {}
-
-impl PartialOrd for Text {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Text {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.as_str().cmp(other.as_str())
-    }
-}
-
-impl Hash for Text {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_str().hash(state);
-    }
-}
-
-impl fmt::Debug for Text {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.as_str(), f)
-    }
-}
-
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident, $what:literal, $longest:literal, $accepts:ident, $alphabet:literal) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name(Text);
+        pub struct $name(Cow<'static, str>);
 
         impl $name {
             #[doc = concat!("Checks ", $what, ".\n\n# Errors\nIf it is empty, longer than ", $longest, " bytes or has other characters than ", $alphabet, ".")]
             pub fn new(text: impl Into<String>) -> Result<Self, NameError> {
                 let text = text.into();
                 if accepts(text.as_bytes(), $longest, $accepts) {
-                    Ok(Self(Text::Shared(text.into())))
+                    Ok(Self(Cow::Owned(text)))
                 } else {
                     Err(NameError { what: $what, longest: $longest, alphabet: $alphabet })
                 }
@@ -86,31 +36,34 @@ macro_rules! name {
             #[must_use]
             pub const fn from_static(text: &'static str) -> Self {
                 assert!(accepts(text.as_bytes(), $longest, $accepts), concat!($what, " has 1 to ", $longest, " characters of ", $alphabet));
-                Self(Text::Static(text))
+                Self(Cow::Borrowed(text))
             }
 
             /// Takes what the macro has checked, so that the compiler need not do it once more for each operation.
             #[allow(dead_code, reason = "generated code has three of these names")]
             pub(crate) const fn from_macro(text: &'static str) -> Self {
-                Self(Text::Static(text))
+                Self(Cow::Borrowed(text))
             }
 
             /// The name as text.
             #[must_use]
-            pub fn as_str(&self) -> &str {
-                self.0.as_str()
+            pub const fn as_str(&self) -> &str {
+                match &self.0 {
+                    Cow::Borrowed(text) => text,
+                    Cow::Owned(text) => text.as_str(),
+                }
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
+                f.write_str(&self.0)
             }
         }
 
         impl From<$name> for String {
             fn from(name: $name) -> Self {
-                name.as_str().to_owned()
+                name.0.into_owned()
             }
         }
 
