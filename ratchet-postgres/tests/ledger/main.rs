@@ -6,4 +6,5 @@ mod open;
 mod processes;
 mod support;
 mod transaction;
+mod usual;
 mod wake;
