@@ -1,5 +1,6 @@
 //! What is special about a ledger in PostgreSQL; what every ledger must do is in `conformance.rs`.
 
+mod batch;
 mod cuts;
 mod damage;
 mod open;
