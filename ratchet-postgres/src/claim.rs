@@ -71,7 +71,7 @@ macro_rules! due {
                    SELECT queue, operation, version, priority, count(*) AS records FROM first GROUP BY 1, 2, 3, 4) \
              SELECT (SELECT now FROM moment) AS now, p.seen, ",
             record_columns!(),
-            " FROM share AS s CROSS JOIN LATERAL (SELECT p.xmin::text::bigint AS seen, p.* ",
+            " FROM share AS s CROSS JOIN LATERAL (SELECT p.xmin AS seen, p.* ",
             due_on_shelf!(),
             "LIMIT s.records",
             $lock,

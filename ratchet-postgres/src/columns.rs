@@ -11,6 +11,7 @@ use sqlx::postgres::PgRow;
 
 use crate::error::{Fault, While as _};
 use crate::row::StepRow;
+use crate::seen::Seen;
 
 /// A row whose columns are asked for by name.
 pub(crate) struct Columns<'a>(pub(crate) &'a PgRow);
@@ -87,6 +88,10 @@ impl<'a> Columns<'a> {
             generation: Generation::new(self.small("generation")?)
                 .ok_or(Fault::Damaged("a generation is zero"))?,
         })
+    }
+
+    pub(crate) fn seen(&self) -> Result<Seen, Fault> {
+        self.0.try_get("seen").while_trying("read a row")
     }
 
     pub(crate) fn lease(&self) -> Result<Option<Lease>, Fault> {

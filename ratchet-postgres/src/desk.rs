@@ -11,7 +11,8 @@ use crate::columns::Columns;
 use crate::error::{Fault, While as _};
 use crate::notes;
 use crate::row::{Snapshots, now, read, record_columns, steps_column};
-use crate::write::{self, Mark, Seen};
+use crate::seen::Seen;
+use crate::write::{self, Mark};
 
 /// What was loaded, and the ledger's clock at that moment.
 pub(crate) struct Loaded {
@@ -40,7 +41,7 @@ pub(crate) async fn load_identities(
           CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS r \
               WHERE r.namespace = w.namespace AND r.operation = w.operation AND r.key = w.key \
                   AND r.generation = w.generation LIMIT 1) AS r \
-          CROSS JOIN LATERAL (SELECT p.xmin::text::bigint AS seen, p.* FROM ratchet.progress AS p \
+          CROSS JOIN LATERAL (SELECT p.xmin AS seen, p.* FROM ratchet.progress AS p \
               WHERE p.record_id = r.id LIMIT 1 FOR UPDATE) AS p"
     );
     let rows = sqlx::query(BY_IDENTITY)
@@ -66,7 +67,7 @@ pub(crate) async fn lay_out(connection: &mut PgConnection, rows: &[PgRow]) -> Re
         let steps = steps.remove(&Columns(row).number("id")?).unwrap_or_else(|| Ok(BTreeMap::new()));
         match steps.and_then(|steps| read(row, steps, &mut snapshots)) {
             Ok((number, record)) => {
-                marks.insert(number, Mark::new(Columns(row).number("seen")?, &record));
+                marks.insert(number, Mark::new(Columns(row).seen()?, &record));
                 desk.sheets.push(Sheet::new(number, record));
             }
             Err(Fault::Damaged(what)) => desk.damaged.push(damaged(row, what)?),

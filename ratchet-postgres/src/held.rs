@@ -13,7 +13,8 @@ use ratchet_core::{Payload, Record, RecordId, State, Timestamp};
 use tokio::time::Instant;
 
 use crate::desk::Loaded;
-use crate::write::{Mark, Seen};
+use crate::seen::Seen;
+use crate::write::Mark;
 
 /// How many records are kept in mind; bounds the memory that leases take which nobody ends.
 const MOST: usize = 8_192;

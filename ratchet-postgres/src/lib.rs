@@ -73,9 +73,11 @@ mod readers;
 mod room;
 mod row;
 mod schema;
+mod seen;
 mod session;
 mod submit;
 mod text;
+mod usual;
 mod works;
 mod write;
 

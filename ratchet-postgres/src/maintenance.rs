@@ -38,7 +38,7 @@ async fn load_over(connection: &mut PgConnection, limit: usize, sources: &Source
              WHERE state = 'running' AND lease_until > (SELECT now FROM moment) + $2 \
              ORDER BY lease_until LIMIT $3) \
             LIMIT $3) \
-         SELECT (SELECT now FROM moment) AS now, p.xmin::text::bigint AS seen, ",
+         SELECT (SELECT now FROM moment) AS now, p.xmin AS seen, ",
         record_columns!(),
         " FROM over JOIN ratchet.progress AS p USING (record_id) JOIN ratchet.records AS r ON r.id = p.record_id \
           WHERE p.state = 'running' FOR UPDATE OF p SKIP LOCKED"

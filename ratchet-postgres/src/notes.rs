@@ -41,6 +41,12 @@ impl<'a> Latest<'a> {
     pub(crate) fn started_at(self) -> Option<Timestamp> {
         self.opened.map_or_else(|| self.started.copied(), |attempt| attempt.started_at)
     }
+
+    fn notes(self) -> usize {
+        usize::from(self.opened.is_some())
+            + usize::from(self.started.is_some())
+            + usize::from(self.ended.is_some())
+    }
 }
 
 type Key = (i64, Token);
@@ -69,17 +75,15 @@ impl<'a> Rest<'a> {
         rest.ended.retain(|((row, token), _)| of(row).0 != *token || of(row).1.ended.is_none());
         rest
     }
-
-    fn is_empty(&self) -> bool {
-        self.opened.is_empty() && self.started.is_empty() && self.ended.is_empty()
-    }
 }
 
 /// Whether the write of the progress says all that was decided.
 pub(crate) fn is_all_in_progress(desk: &Desk) -> bool {
+    let AttemptNotes { opened, started, ended } = &desk.attempts;
+    let in_progress: usize = desk.sheets.iter().map(|sheet| Latest::of(sheet, &desk.attempts).notes()).sum();
     desk.audit.is_empty()
         && desk.sheets.iter().all(|sheet| sheet.changed_steps.is_empty())
-        && Rest::of(desk).is_empty()
+        && in_progress == opened.len() + started.len() + ended.len()
 }
 
 pub(crate) async fn steps(connection: &mut PgConnection, sheets: &[Sheet]) -> Result<(), Fault> {

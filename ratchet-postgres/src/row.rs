@@ -91,16 +91,16 @@ pub(crate) fn as_json<T: Serialize>(value: &T) -> Result<String, Fault> {
     serde_json::to_string(value).map_err(|_| Fault::Damaged("a record cannot be written as JSON"))
 }
 
-/// A column of JSON texts, which are written once for neighbours that are equal.
+/// A column of JSON texts, which are written and sent once for neighbours that are equal.
 pub(crate) struct Texts<'a, T> {
     distinct: Vec<String>,
     last: Option<&'a T>,
-    each: Vec<usize>,
+    places: Vec<i32>,
 }
 
 impl<T> Default for Texts<'_, T> {
     fn default() -> Self {
-        Self { distinct: Vec::new(), last: None, each: Vec::new() }
+        Self { distinct: Vec::new(), last: None, places: Vec::new() }
     }
 }
 
@@ -110,12 +110,18 @@ impl<'a, T: PartialEq + Serialize> Texts<'a, T> {
             self.distinct.push(as_json(value)?);
             self.last = Some(value);
         }
-        self.each.push(self.distinct.len() - 1);
+        let place = i32::try_from(self.distinct.len());
+        self.places.push(place.map_err(|_| Fault::Damaged("a statement has too many rows"))?);
         Ok(())
     }
 
-    pub(crate) fn column(&self) -> Vec<&str> {
-        self.each.iter().map(|place| self.distinct[*place].as_str()).collect()
+    pub(crate) fn distinct(&self) -> &[String] {
+        &self.distinct
+    }
+
+    /// For each value where its text is, counted from 1 as PostgreSQL does.
+    pub(crate) fn places(&self) -> &[i32] {
+        &self.places
     }
 }
 

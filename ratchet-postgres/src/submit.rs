@@ -148,7 +148,7 @@ async fn insert(connection: &mut PgConnection, records: &[&Record], terms: Terms
     const INSERT: &str = concat!(
         "WITH wanted AS MATERIALIZED (SELECT nextval('ratchet.records_id') AS id, w.* \
             FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bytea[], $8::smallint[], \
-                $9::bigint[], $10::text[], $11::text[], $12::text[], $15::text[]) \
+                $9::bigint[], $10::integer[], $11::integer[], $12::text[], $15::text[]) \
             AS w(namespace, operation, key, generation, version, fingerprint, priority, not_before, policy, \
                 contract, input, queue)), \
         moment AS MATERIALIZED (SELECT ",
@@ -157,7 +157,8 @@ async fn insert(connection: &mut PgConnection, records: &[&Record], terms: Terms
         made AS (INSERT INTO ratchet.records (id, namespace, operation, key, generation, version, fingerprint, \
                 priority, created_at, not_before, policy, contract, input, queue) \
             SELECT w.id, w.namespace, w.operation, w.key, w.generation, w.version, w.fingerprint, w.priority, \
-                m.now, greatest(w.not_before, m.now), w.policy, w.contract, w.input, w.queue \
+                m.now, greatest(w.not_before, m.now), ($16::text[])[w.policy], ($17::text[])[w.contract], w.input, \
+                w.queue \
             FROM wanted AS w CROSS JOIN moment AS m \
             ORDER BY w.namespace, w.operation, w.key, w.generation \
             ON CONFLICT (namespace, operation, key, generation) DO NOTHING \
@@ -188,12 +189,14 @@ async fn insert(connection: &mut PgConnection, records: &[&Record], terms: Terms
         .bind(column(records, |record| record.fingerprint.as_bytes().as_slice()))
         .bind(column(records, |record| record.priority.0))
         .bind(column(records, |record| record.ready_at.as_millis()))
-        .bind(policies.column())
-        .bind(contracts.column())
+        .bind(policies.places())
+        .bind(contracts.places())
         .bind(column(records, |record| record.input.as_str()))
         .bind(terms.tone)
         .bind(CHANNEL)
         .bind(column(records, |record| record.queue.as_str()))
+        .bind(policies.distinct())
+        .bind(contracts.distinct())
         .fetch_all(connection)
         .await
         .while_trying("insert records")?;

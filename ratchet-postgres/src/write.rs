@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use ratchet_core::ledger::desk::Sheet;
-use ratchet_core::{Attempt, AttemptEnd, Effect, Lease, Payload, Record, Timestamp, Token};
+use ratchet_core::{Attempt, AttemptEnd, Effect, Lease, Payload, Record, State, Timestamp, Token};
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres};
@@ -16,6 +16,8 @@ use crate::desk::Loaded;
 use crate::error::{Fault, While as _};
 use crate::notes::Latest;
 use crate::row::{as_json, name_of, purge_at};
+use crate::seen::Seen;
+use crate::usual;
 
 /// One column of several rows.
 pub(crate) fn column<'a, R, T>(rows: &'a [R], of: impl Fn(&'a R) -> T) -> Vec<T> {
@@ -37,9 +39,6 @@ pub(crate) fn millis(at: Timestamp) -> i64 {
 pub(crate) fn number(token: Token) -> i64 {
     i64::try_from(token.get()).unwrap_or(i64::MAX)
 }
-
-/// What a row was like when it was read: the transaction that wrote it last. Any write gives it another one.
-pub(crate) type Seen = i64;
 
 /// What is known of a row beside its record.
 #[derive(Debug, Clone, Copy)]
@@ -63,33 +62,35 @@ fn is_plain(record: &Record) -> bool {
 }
 
 /// A record to write, and what became of its latest attempt.
-struct Change<'a> {
-    row: i64,
-    mark: Mark,
-    record: &'a Record,
-    latest: Latest<'a>,
+pub(crate) struct Change<'a> {
+    pub(crate) row: i64,
+    pub(crate) mark: Mark,
+    /// What the row says.
+    pub(crate) was: (State, Token),
+    pub(crate) record: &'a Record,
+    pub(crate) latest: Latest<'a>,
 }
 
 impl<'a> Change<'a> {
     fn of(sheet: &'a Sheet, loaded: &'a Loaded) -> Option<Self> {
         let mark = *loaded.marks.get(&sheet.row)?;
         let latest = Latest::of(sheet, &loaded.desk.attempts);
-        sheet.changed.then_some(Self { row: sheet.row, mark, record: &sheet.record, latest })
+        sheet.changed.then_some(Self { row: sheet.row, mark, was: sheet.was, record: &sheet.record, latest })
     }
 
-    fn lease(&self) -> Option<&'a Lease> {
+    pub(crate) fn lease(&self) -> Option<&'a Lease> {
         self.record.lease.as_ref()
     }
 
-    fn opened(&self) -> Option<&'a Attempt> {
+    pub(crate) fn opened(&self) -> Option<&'a Attempt> {
         self.latest.opened
     }
 
-    fn end(&self) -> Option<&'a AttemptEnd> {
+    pub(crate) fn end(&self) -> Option<&'a AttemptEnd> {
         self.latest.ended
     }
 
-    fn stays_plain(&self) -> bool {
+    pub(crate) fn stays_plain(&self) -> bool {
         self.mark.plain && is_plain(self.record) && self.end().is_none_or(|end| end.cause.is_none())
     }
 }
@@ -114,7 +115,7 @@ macro_rules! update {
                 attempt_late = CASE WHEN coalesce(c.leased_at, c.ended_at) IS NULL THEN p.attempt_late \
                     ELSE c.late END",
             $set,
-            " FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], \
+            " FROM unnest($1::bigint[], $2::xid[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], \
                 $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::bigint[], $12::bigint[], $13::text[], \
                 $14::bigint[], $15::bigint[], $16::bigint[], $17::text[], $18::boolean[]",
             $parameters,
@@ -124,8 +125,8 @@ macro_rules! update {
             ") CROSS JOIN LATERAL (SELECT t.ctid, t.version, t.attempt_token, t.attempt_worker, t.attempt_leased_at, \
                     t.attempt_started_at, t.attempt_ended_at, t.attempt_late, t.attempt_outcome, t.attempt_cause \
                 FROM ratchet.progress AS t WHERE t.record_id = c.record_id LIMIT 1) AS f \
-            WHERE p.ctid = f.ctid AND p.xmin::text::bigint = c.seen \
-            RETURNING p.record_id, p.xmin::text::bigint AS seen, c.leased_at, f.*), \
+            WHERE p.ctid = f.ctid AND p.xmin = c.seen \
+            RETURNING p.record_id, p.xmin AS seen, c.leased_at, f.*), \
             followed AS (INSERT INTO ratchet.attempts (record_id, token, worker, version, leased_at, started_at, \
                     ended_at, late, outcome, cause) \
                 SELECT record_id, attempt_token, attempt_worker, version, attempt_leased_at, attempt_started_at, \
@@ -166,16 +167,18 @@ pub(crate) async fn records(
         return Ok(HashMap::new());
     }
     changes.sort_unstable_by_key(|change| change.row);
-    let query = if changes.iter().all(Change::stays_plain) {
+    let query = if let Some(usual) = usual::update(&changes) {
+        usual
+    } else if changes.iter().all(Change::stays_plain) {
         bind_plain(PLAIN, &changes)?
     } else {
         bind_rest(bind_plain(WHOLE, &changes)?, &changes)?
     };
     let written = query.fetch_all(connection).await.while_trying("write what was decided")?;
-    written.iter().map(|row| Ok((Columns(row).number("record_id")?, Columns(row).number("seen")?))).collect()
+    written.iter().map(|row| Ok((Columns(row).number("record_id")?, Columns(row).seen()?))).collect()
 }
 
-type Update<'q> = Query<'q, Postgres, PgArguments>;
+pub(crate) type Update<'q> = Query<'q, Postgres, PgArguments>;
 
 fn bind_plain<'q>(statement: &'static str, rows: &'q [Change<'_>]) -> Result<Update<'q>, Fault> {
     let query = sqlx::query(statement)

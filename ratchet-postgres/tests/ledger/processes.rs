@@ -309,7 +309,7 @@ async fn a_claim_whose_caller_went_away_leaves_its_records_to_others() {
     let ledger = open(&database).await;
     submit_new(&ledger, "a").await;
     let mut other = database.connect().await;
-    execute(&mut other, "BEGIN; LOCK TABLE ratchet.attempts IN SHARE MODE").await;
+    execute(&mut other, "BEGIN; LOCK TABLE ratchet.progress IN SHARE MODE").await;
     {
         // The lane waits for the lock with this claim in hand when its caller goes away.
         let claiming = ledger.claim(Claim { start_if_safe: false, ..claim_of(1) });
