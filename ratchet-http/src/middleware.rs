@@ -67,8 +67,13 @@ pub fn failure_of(error: Error) -> Failure {
             Ok(Unconfirmed(failure)) => failure,
             Err(_) => not_answered(),
         },
-        Error::Reqwest(error) => read_error(&error),
+        Error::Reqwest(error) => read_error_of_any_client(&error),
     }
+}
+
+/// The caller made this client, which may follow redirects: a connection that fails can be the one after the effect.
+fn read_error_of_any_client(error: &reqwest::Error) -> Failure {
+    if error.is_connect() { not_answered() } else { read_error(error) }
 }
 
 type Answered<'a> = Pin<Box<dyn Future<Output = reqwest_middleware::Result<Response>> + Send + 'a>>;
@@ -116,7 +121,7 @@ async fn deliver(
     let sending = ctx.begin_send();
     let read = match next.run(request, extensions).await {
         Ok(response) => read_answer(response, &asked, ctx.contract()).await,
-        Err(Error::Reqwest(error)) => Err(read_error(&error)),
+        Err(Error::Reqwest(error)) => Err(read_error_of_any_client(&error)),
         // Another middleware after this one: nobody knows what it did.
         Err(Error::Middleware(_)) => Err(not_answered()),
     };

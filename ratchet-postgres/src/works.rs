@@ -114,9 +114,7 @@ impl Work for Claims {
 
     /// Leases whose claimer went away meanwhile are given back at once, rather than after their time.
     fn not_taken(&self, answers: Vec<Vec<Record>>) {
-        let release =
-            |record: Record| Order { command: Command::Release { token: record.token }, id: record.id };
-        let orders: Vec<Order> = answers.into_iter().flatten().map(release).collect();
+        let orders: Vec<Order> = answers.into_iter().flatten().map(Order::giving_back).collect();
         let applies = Arc::clone(&self.applies);
         tokio::spawn(async move { applies.ask(orders).await });
     }

@@ -205,7 +205,6 @@ fn give_back(records: Vec<Record>) -> Option<Batch> {
     if records.is_empty() {
         return None;
     }
-    let release = |record: Record| Order { command: Command::Release { token: record.token }, id: record.id };
-    let (asked, _) = Asked::new(records.into_iter().map(release).collect());
+    let (asked, _) = Asked::new(records.into_iter().map(Order::giving_back).collect());
     Some(std::iter::once(Job::Apply(asked)).collect())
 }

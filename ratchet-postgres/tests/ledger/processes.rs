@@ -305,6 +305,16 @@ async fn an_order_that_waited_for_a_record_sees_its_steps_as_they_are() {
 
 #[tokio::test]
 async fn a_claim_whose_caller_went_away_leaves_its_records_to_others() {
+    leave_a_claim(false).await;
+}
+
+/// Where the lease counts as the start, too: nobody entered the handler.
+#[tokio::test]
+async fn a_started_claim_whose_caller_went_away_leaves_its_records_to_others() {
+    leave_a_claim(true).await;
+}
+
+async fn leave_a_claim(start_if_safe: bool) {
     let database = database().await;
     let ledger = open(&database).await;
     submit_new(&ledger, "a").await;
@@ -312,7 +322,7 @@ async fn a_claim_whose_caller_went_away_leaves_its_records_to_others() {
     execute(&mut other, "BEGIN; LOCK TABLE ratchet.progress IN SHARE MODE").await;
     {
         // The lane waits for the lock with this claim in hand when its caller goes away.
-        let claiming = ledger.claim(Claim { start_if_safe: false, ..claim_of(1) });
+        let claiming = ledger.claim(Claim { start_if_safe, ..claim_of(1) });
         let waited = tokio::time::timeout(Duration::from_millis(100), claiming).await;
         assert!(waited.is_err(), "{waited:?}");
     }
