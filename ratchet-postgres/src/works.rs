@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ratchet_core::admission::{GateAnswer, GateOrder};
-use ratchet_core::decide::{Answer, Command, Refusal};
+use ratchet_core::decide::{Answer, Refusal};
 use ratchet_core::ledger::{AwaitedEnds, Claim, Order};
 use ratchet_core::{Record, State, Submission, Submitted};
 use sqlx::PgConnection;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ratchet_core::admission::{GateAnswer, GateOrder};
-use ratchet_core::decide::{Answer, Command, Refusal};
+use ratchet_core::decide::{Answer, Refusal};
 use ratchet_core::ledger::{AwaitedEnds, Claim, Declaration, MarkChange, Order, StoreMark};
 use ratchet_core::{LedgerError, Record, State, Submission, Submitted};
 use sqlx::sqlite::SqliteConnectOptions;
