@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sqlx::PgConnection;
+use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
 
@@ -20,6 +21,8 @@ const READERS: usize = 4;
 /// The connections that nobody uses at the moment, and who makes more.
 pub(crate) struct Readers {
     connector: Connector,
+    /// Of the ledger. A connection that is made in another one goes deaf when that one ends.
+    runtime: Handle,
     turns: Semaphore,
     idle: Mutex<Vec<(PgConnection, Instant)>>,
 }
@@ -32,8 +35,9 @@ pub(crate) struct Lent<'a> {
 }
 
 impl Readers {
+    /// Must be called inside the runtime of the ledger.
     pub(crate) fn new(connector: Connector) -> Self {
-        Self { connector, turns: Semaphore::new(READERS), idle: Mutex::default() }
+        Self { connector, runtime: Handle::current(), turns: Semaphore::new(READERS), idle: Mutex::default() }
     }
 
     /// Does something that is harmless to do twice, once more if its connection was gone.
@@ -88,12 +92,18 @@ impl Readers {
             // A statement of its own: the guard must not be held while a connection is asked.
             let idle = self.idle().pop();
             let Some((mut connection, since)) = idle else {
-                return self.connector.connect().await;
+                return self.connect().await;
             };
             if since.elapsed() < trusted_for || is_alive(&mut connection, &self.connector).await {
                 return Ok(connection);
             }
         }
+    }
+
+    async fn connect(&self) -> Result<PgConnection, Fault> {
+        let connector = self.connector.clone();
+        let made = self.runtime.spawn(async move { connector.connect().await }).await;
+        made.unwrap_or_else(|_| Err(Fault::no_answer("connect to the database")))
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<(PgConnection, Instant)>> {
