@@ -86,11 +86,11 @@ mod tests {
             Destination::new("payments").at_most(8).per_second(20).breaker(1, Duration::from_mins(1));
         let leave = GateCommand::Leave { permit: Permit(1), health: Health::Failed, pause: None };
         let mut gate = Gate::default();
-        for (command, at) in [(GateCommand::Enter, 0), (GateCommand::Enter, 50), (leave, 50)] {
+        for (command, at) in [(GateCommand::Enter, 0), (GateCommand::Enter, 1_000), (leave, 1_000)] {
             gate = gate.decide(PAYMENTS.limits(), &command, Timestamp::from_millis(1_768_464_000_000 + at)).0;
         }
         let known = KnownGate { destination: DestinationName::from_static("payments"), gate };
-        let told = ["payments", "open", "2026-01-15T08:01:00.050Z", "-", "1 of 8", "20 per 1s"];
+        let told = ["payments", "open", "2026-01-15T08:01:01Z", "-", "1 of 8", "20 per 1s"];
         assert_eq!(row(&known), told);
     }
 }
