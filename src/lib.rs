@@ -79,9 +79,9 @@ pub use ratchet_core::{
     EnqueueError, Enqueued, Failure, Fingerprint, Found, Generation, HiddenPath, HiddenPaths, Inquiry, Key,
     KeyDigest, KeyError, KeyPart, LedgerError, ManageError, NameError, NamedStep, Namespace, NotAccepted,
     OnUnknown, OnceError, OnceErrorKind, Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload,
-    PayloadError, Pin, Policy, Priority, Queue, Record, RecordId, Registry, RegistryError, Request,
-    RetryPolicy, Sending, StepName, Submission, Submitted, Token, Uncertainty, Version, VolatileFields,
-    Worker, WorkerBuilder, WorkerError, WorkerId, decide, ledger,
+    PayloadError, Pin, Policy, Priority, Queue, ReconciledStep, Record, RecordId, Registry, RegistryError,
+    Request, RetryPolicy, Sending, StepName, Submission, Submitted, Token, Uncertainty, Version,
+    VolatileFields, Worker, WorkerBuilder, WorkerError, WorkerId, decide, ledger,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 

@@ -100,7 +100,8 @@ impl Execution {
         }
         let lease = Arc::new(LeaseClock::new(clock.clone(), asked, span));
         let cancellation = Arc::<Cancellation>::default();
-        let context = Context::of_attempt(&record, ledger.clone(), lease.clone(), cancellation.clone());
+        let context =
+            Context::of_attempt(&record, ledger.clone(), lease.clone(), cancellation.clone(), Arc::default());
         let Ok(context) = context else {
             return Ok(Err(Refusal::Damaged { what: "its identity is longer than a key may be".to_owned() }));
         };

@@ -26,7 +26,7 @@ mod worker;
 pub use serde_json;
 
 pub use client::{Client, Enqueue, ManageError};
-pub use context::{CancelReason, Context, NamedStep, Sending};
+pub use context::{CancelReason, Context, NamedStep, ReconciledStep, Sending};
 pub use contract::{Contract, Mechanism, Retention};
 pub use effect_guard::{OnceError, OnceErrorKind};
 pub use execution::{Execution, Executor};

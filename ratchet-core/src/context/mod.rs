@@ -17,7 +17,7 @@ use orders::{LedgerOrders, Orders, answered, unfitting};
 pub use sends::Sending;
 use sends::Sends;
 use step::Entered;
-pub use step::NamedStep;
+pub use step::{NamedStep, ReconciledStep};
 
 use ratchet_key::KeyError;
 
@@ -27,8 +27,11 @@ use crate::effect_guard::is_in_transaction;
 use crate::failure::Failure;
 use crate::ledger::SharedLedger;
 use crate::model::{
-    Cause, CauseKind, Fingerprint, Outcome, Pin, Record, RecordId, StepName, Token, Version, WIRE_KEY_RECIPE,
+    Cause, CauseKind, Effect, Fingerprint, Outcome, Pin, Record, RecordId, StepName, Token, Version,
+    WIRE_KEY_RECIPE,
 };
+use crate::operation::States;
+use crate::reconcile::{About, Inquiry};
 use crate::time::Timestamp;
 
 /// What an attempt knows about itself. Cheap to clone.
@@ -51,6 +54,7 @@ struct Attempt {
     cancellation: Arc<Cancellation>,
     orders: Box<dyn Orders>,
     entered: Entered,
+    states: Arc<States>,
 }
 
 /// What is different for each effect: of a step, or of the handler outside its steps.
@@ -67,9 +71,10 @@ impl Context {
         ledger: SharedLedger,
         lease: Arc<LeaseClock>,
         cancellation: Arc<Cancellation>,
+        states: Arc<States>,
     ) -> Result<Self, KeyError> {
         let orders = LedgerOrders { ledger, id: record.id.clone() };
-        Self::new(record, Box::new(orders), lease, cancellation)
+        Self::new(record, Box::new(orders), lease, cancellation, states)
     }
 
     fn new(
@@ -77,6 +82,7 @@ impl Context {
         orders: Box<dyn Orders>,
         lease: Arc<LeaseClock>,
         cancellation: Arc<Cancellation>,
+        states: Arc<States>,
     ) -> Result<Self, KeyError> {
         let attempt = Attempt {
             id: record.id.clone(),
@@ -87,6 +93,7 @@ impl Context {
             cancellation,
             orders,
             entered: Entered::default(),
+            states,
         };
         let effect = Scope::new(&record.id, None, record.effect.contract.clone())?;
         Ok(Self { attempt: Arc::new(attempt), effect: Arc::new(effect) })
@@ -96,6 +103,19 @@ impl Context {
     fn within(&self, step: StepName, contract: Contract) -> Result<Self, KeyError> {
         let effect = Scope::new(&self.attempt.id, Some(step), contract)?;
         Ok(Self { attempt: Arc::clone(&self.attempt), effect: Arc::new(effect) })
+    }
+
+    /// What a step's destination is asked about: the effect that it may have had.
+    fn inquiry(&self, step: &Self, unconfirmed: Effect) -> Inquiry {
+        let about = About {
+            id: self.attempt.id.clone(),
+            step: step.effect.step.clone(),
+            version: self.attempt.version.clone(),
+            unpinned_key: step.effect.wire_key.clone(),
+            effect: unconfirmed,
+            attempts: self.attempt.number,
+        };
+        Inquiry::new(about, Arc::clone(&self.attempt.states))
     }
 
     /// The identity in the form that a destination receives: the same on every attempt.

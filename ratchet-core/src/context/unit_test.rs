@@ -29,7 +29,7 @@ impl Context {
         let running = Record { token: Token::new(1), attempts: 1, ..submitted.clone() };
         let orders = Box::new(UnitTestOrders::new(submitted, clock.clone()));
         let lease = Arc::new(LeaseClock::endless(clock));
-        Self::new(&running, orders, lease, Arc::new(Cancellation::new()))
+        Self::new(&running, orders, lease, Arc::new(Cancellation::new()), Arc::default())
     }
 }
 
@@ -41,7 +41,7 @@ impl Context {
     /// If the identity is too long.
     pub fn of_leased(record: &Record, ledger: crate::ledger::SharedLedger) -> Result<Self, KeyError> {
         let lease = Arc::new(LeaseClock::endless(SystemClock::shared()));
-        Self::of_attempt(record, ledger, lease, Arc::new(Cancellation::new()))
+        Self::of_attempt(record, ledger, lease, Arc::new(Cancellation::new()), Arc::default())
     }
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::contract::Contract;
 use crate::model::{
-    Attempt, AttemptEnd, AuditEntry, Cause, Fingerprint, Outcome, Payload, Pin, Record, State, StepName,
-    Token, Uncertainty, WorkerId,
+    Attempt, AttemptEnd, AuditEntry, Cause, Effect, Fingerprint, Outcome, Payload, Pin, Record, State,
+    StepName, Token, Uncertainty, WorkerId,
 };
 use crate::time::Timestamp;
 
@@ -57,6 +57,16 @@ pub enum Command {
         step: StepName,
         /// What its destination promises.
         contract: Contract,
+        /// The handler can ask the destination what happened.
+        reconciles: bool,
+    },
+    /// The destination of a step was asked: the effect did not happen, and the destination refuses old calls. The step is
+    /// entered again, with the same identity.
+    RestartStep {
+        /// The lease.
+        token: Token,
+        /// Its name.
+        step: StepName,
     },
     /// A step ended.
     FinishStep {
@@ -205,6 +215,8 @@ pub enum Answer {
     Pinned(Pin),
     /// The step may be entered.
     StepBegun,
+    /// The step may have had this effect, and must not be repeated: ask its destination first.
+    AskAboutStep(Box<Effect>),
     /// The step was finished by an earlier attempt and left this.
     StepDone(Option<Payload>),
     /// The step's end is written down.

@@ -1,14 +1,11 @@
-//! Leases: granting, starting, extending and giving back; and what happens inside one (pins and steps).
+//! Leases: granting, starting, extending and giving back; and pins, which are made inside one.
 
 use std::time::Duration;
 
 use super::command::{Answer, AttemptNote, Decision, Difference, PinRequest, Refusal};
 use super::settle::{may_run_again, repeatable, stop_sending};
 use super::{LONGEST_LEASE, Moment};
-use crate::contract::Contract;
-use crate::model::{
-    Attempt, Effect, Lease, Outcome, Pin, Record, State, Step, StepName, StepState, Token, WorkerId,
-};
+use crate::model::{Attempt, Lease, Pin, Record, State, StepName, StepState, Token, WorkerId};
 use crate::time::Timestamp;
 
 pub(super) fn grant(
@@ -67,7 +64,7 @@ fn current(record: &Record, token: Token) -> Result<&Lease, Refusal> {
     }
 }
 
-fn started(record: &Record, token: Token) -> Result<(), Refusal> {
+pub(super) fn started(record: &Record, token: Token) -> Result<(), Refusal> {
     current(record, token)?.started_at.map(|_| ()).ok_or(Refusal::NotStarted)
 }
 
@@ -120,16 +117,16 @@ pub(super) fn pin(
 ) -> Result<Decision, Refusal> {
     started(record, token)?;
     let mut pinned = record.clone();
-    let effect = match step {
-        None => &mut pinned.effect,
+    let (effect, reconciles) = match step {
+        None => (&mut pinned.effect, false),
         Some(name) => match pinned.steps.get_mut(name) {
-            Some(step) if step.state == StepState::Started => &mut step.effect,
+            Some(step) if step.state == StepState::Started => (&mut step.effect, step.reconciles),
             // Only a step that was entered is marked when the attempt falls silent.
             _ => return Err(Refusal::NoStep),
         },
     };
     if effect.may_be_applied {
-        repeatable(effect, record, now).map_err(Refusal::NotRepeatable)?;
+        repeatable(effect, reconciles, record, now).map_err(Refusal::NotRepeatable)?;
     }
     if let Some(existing) = &effect.pin {
         match difference(existing, request) {
@@ -173,64 +170,4 @@ fn difference(pin: &Pin, request: &PinRequest) -> Option<Difference> {
     } else {
         None
     }
-}
-
-pub(super) fn begin_step(
-    record: &Record,
-    token: Token,
-    name: &StepName,
-    contract: &Contract,
-    now: Timestamp,
-) -> Result<Decision, Refusal> {
-    started(record, token)?;
-    if let Some(step) = record.steps.get(name) {
-        if step.state == StepState::Done {
-            return Ok(Decision::new(record.clone(), Answer::StepDone(step.result.clone())));
-        }
-        if step.effect.may_be_applied {
-            repeatable(&step.effect, record, now).map_err(Refusal::NotRepeatable)?;
-        }
-    }
-    let mut entered = record.clone();
-    let step = entered.steps.entry(name.clone()).or_insert_with(|| Step {
-        state: StepState::Started,
-        effect: Effect::new(contract.clone()),
-        result: None,
-    });
-    step.state = StepState::Started;
-    step.effect.first_started_at.get_or_insert(now);
-    Ok(Decision::new(entered, Answer::StepBegun))
-}
-
-pub(super) fn finish_step(
-    record: &Record,
-    token: Token,
-    name: &StepName,
-    outcome: &Outcome,
-    now: Timestamp,
-) -> Result<Decision, Refusal> {
-    started(record, token)?;
-    let mut finished = record.clone();
-    let step = finished.steps.get_mut(name).ok_or(Refusal::NoStep)?;
-    match outcome {
-        _ if step.state == StepState::Done => {}
-        Outcome::Done { result, .. } => {
-            step.state = StepState::Done;
-            step.effect.may_be_applied = false;
-            step.result.clone_from(result);
-        }
-        Outcome::Rejected { after_lookup: true, .. } => {
-            step.state = StepState::NotApplied;
-            step.effect.may_be_applied = false;
-        }
-        Outcome::NotApplied { .. } | Outcome::Rejected { .. } if !step.effect.may_be_applied => {
-            step.state = StepState::NotApplied;
-        }
-        _ => {
-            step.state = StepState::Started;
-            step.effect.may_be_applied = true;
-            step.effect.first_started_at.get_or_insert(now);
-        }
-    }
-    Ok(Decision::new(finished, Answer::StepFinished))
 }

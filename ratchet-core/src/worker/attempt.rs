@@ -90,6 +90,7 @@ async fn run_handler(shared: &Arc<Shared>, record: &Record, held: &Held) -> Outc
         shared.ledger.clone(),
         held.signals.clock.clone(),
         held.signals.cancellation.clone(),
+        Arc::clone(&shared.states),
     );
     let (handler, context) = match (shared.registry.get(&served), context) {
         (Some(handler), Ok(context)) => (handler, context),

@@ -11,7 +11,7 @@ use super::attempt::order;
 use crate::decide::{Answer, Command, Verdict};
 use crate::ledger::{LedgerError, Served};
 use crate::model::Record;
-use crate::reconcile::Inquiry;
+use crate::reconcile::{About, Inquiry};
 use crate::telemetry;
 
 /// How many questions are under way at once.
@@ -67,7 +67,7 @@ async fn look_into(shared: Arc<Shared>, record: Record) {
         Ok(_) => return,
         Err(error) => return tracing::warn!(%error, "a question could not be written down"),
     }
-    let about = Inquiry::new(record.clone(), Arc::clone(&shared.states));
+    let about = Inquiry::new(About::record(&record), Arc::clone(&shared.states));
     let asked = timeout(record.policy.timeout, handler.ask(about, &record.input)).await;
     let Ok(Some(verdict)) = asked else {
         return tracing::info!(operation = %record.id.operation, key = %record.id.digest(), "still unknown");

@@ -251,8 +251,12 @@ async fn an_order_that_waited_for_a_record_sees_its_steps_as_they_are() {
     let token = claim(&ledger, 1).await.remove(0).token;
     let step = StepName::from_static("charge");
     let order = |command| vec![Order { id: id("a"), command }];
-    let begin =
-        || Command::BeginStep { token, step: step.clone(), contract: Contract::header("Idempotency-Key") };
+    let begin = || Command::BeginStep {
+        token,
+        step: step.clone(),
+        contract: Contract::header("Idempotency-Key"),
+        reconciles: false,
+    };
     for command in [Command::Start { token }, begin()] {
         ledger.apply(order(command)).await.unwrap().remove(0).unwrap();
     }
