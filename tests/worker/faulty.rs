@@ -34,6 +34,7 @@ pub(crate) enum Call {
     Start,
     Renew,
     BeginStep,
+    RestartStep,
     FinishStep,
     Settle,
 }
@@ -92,6 +93,7 @@ fn call_of(orders: &[Order]) -> Option<Call> {
         Command::Start { .. } => Some(Call::Start),
         Command::Renew { .. } => Some(Call::Renew),
         Command::BeginStep { .. } => Some(Call::BeginStep),
+        Command::RestartStep { .. } => Some(Call::RestartStep),
         Command::FinishStep { .. } => Some(Call::FinishStep),
         Command::Settle { .. } => Some(Call::Settle),
         _ => None,
