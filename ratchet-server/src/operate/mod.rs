@@ -1,8 +1,8 @@
 //! Looks after the records of a store.
 
-mod consent;
+pub(crate) mod consent;
 mod list;
-mod output;
+pub(crate) mod output;
 mod pick;
 mod purge;
 mod settle;
@@ -10,7 +10,7 @@ mod show;
 mod shown;
 mod stats;
 mod store;
-mod table;
+pub(crate) mod table;
 
 use std::process::ExitCode;
 

@@ -5,4 +5,5 @@ mod fields;
 mod hostile;
 mod keys;
 mod operate;
+mod probe;
 mod support;
