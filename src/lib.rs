@@ -114,6 +114,11 @@ pub struct ChoosingAKey;
 #[doc = include_str!("../docs/reconciling.md")]
 pub struct Reconciling;
 
+/// Compiles what the page on credentials shows.
+#[cfg(all(doctest, feature = "http"))]
+#[doc = include_str!("../docs/credentials.md")]
+pub struct Credentials;
+
 /// Compiles what the page on servers shows.
 #[cfg(all(doctest, feature = "inbound"))]
 #[doc = include_str!("../docs/inbound.md")]

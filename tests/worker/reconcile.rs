@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ratchet::{
-    Clock, Closed, Context, Failure, Fingerprint, Found, Input, Inquiry, Ratchet, RecordState, State,
-    Timestamp, Uncertainty, WorkerBuilder,
+    Clock, Closed, Context, Failure, Fingerprint, Found, Input, Inquiry, Namespace, Ratchet, RecordState,
+    State, Timestamp, Uncertainty, WorkerBuilder,
 };
 use ratchet_core::MemoryLedger;
 use ratchet_core::random::SystemRandom;
@@ -138,6 +138,26 @@ async fn what_is_still_unknown_is_asked_again() {
     // After 5, 10 and 20 seconds, seen at the next look.
     let took = started.elapsed();
     assert!(Duration::from_secs(20) <= took && took < Duration::from_secs(30), "{took:?}");
+    worker.stop().await;
+}
+
+/// Sends by itself, and pins nothing.
+#[ratchet::operation(name = "unpinned", version = "1", key = "transfer:<id>", destination = none, reconcile = look_up,
+    timeout = "5s")]
+async fn unpinned(ctx: Context, State(bank): State<Bank>, _input: Transfer) -> Result<String, Failure> {
+    bank.books().asked_for.push(ctx.key().to_owned());
+    Err(Failure::unknown("the connection broke"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_not_pinned_is_asked_for_by_the_key_that_was_sent() {
+    let bank = Bank::answering([Ok(Found::Applied("tr_1".to_owned()))]);
+    let ratchet = Ratchet::in_memory().in_namespace(Namespace::from_static("staging"));
+    let builder = ratchet.worker(ratchet::registry![unpinned]).state(bank.clone());
+    let worker = start_with(builder.poll_interval(Duration::from_hours(1)));
+    let id = id_of(unpinned::enqueue(&ratchet, Transfer { id: 7 }).await.unwrap());
+    in_state(&ratchet, &id, RecordState::Succeeded).await;
+    assert_eq!(bank.books().asked_for, ["transfer:7@staging", "transfer:7@staging"], "sent, then asked for");
     worker.stop().await;
 }
 

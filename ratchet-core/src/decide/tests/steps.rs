@@ -263,6 +263,19 @@ fn questions_are_bounded_by_the_allowed_attempts() {
 }
 
 #[test]
+fn a_replay_of_a_step_that_can_be_asked_about_accepts_no_risk() {
+    let mut story = silent();
+    story.record.spent = story.record.policy.retry.max_attempts - 1;
+    let mut parked = story.end(unknown());
+    assert_eq!(parked.why(), Some(Uncertainty::AttemptsSpent));
+    let preview = preview_replay(&parked.record, parked.now);
+    assert_eq!(preview.decision, Ok(Answer::Now(State::Pending)));
+    assert!(preview.unconfirmed[0].asked_first);
+    parked.tell(replay(false));
+    let _ = asked_about(parked.lease_and_start().tell(begin_asking(3, CHARGE, Contract::NONE)));
+}
+
+#[test]
 fn a_step_that_cannot_be_asked_about_parks_the_record_beside_one_that_can() {
     let both = [begin_asking(1, CHARGE, Contract::NONE), begin(1, NOTIFY, Contract::NONE)];
     let after = in_steps().then(both).end(unknown());
