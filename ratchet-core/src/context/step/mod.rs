@@ -97,6 +97,17 @@ impl<'a> NamedStep<'a> {
     ///     book.run(async |step: Context| bank.book(&step).await).await
     /// }
     /// ```
+    ///
+    /// A question about something else than what the step leaves does not compile:
+    ///
+    /// ```compile_fail,E0271
+    /// # use ratchet_core::{Context, Failure, Found, Inquiry};
+    /// # async fn count(about: Inquiry) -> Result<Found<u32>, Failure> { Ok(Found::Applied(about.attempts())) }
+    /// # async fn name(step: Context) -> Result<String, Failure> { Ok(step.key().to_owned()) }
+    /// # async fn handler(ctx: Context) -> Result<(), Failure> {
+    /// ctx.step("charge").reconcile(count).run(name).await?;
+    /// # Ok(()) }
+    /// ```
     pub fn reconcile<T, Q>(self, ask: Q) -> ReconciledStep<'a, T, Q>
     where
         Q: AsyncFnOnce(Inquiry) -> Result<Found<T>, Failure>,
