@@ -33,7 +33,7 @@ enum Task {
         code: Option<String>,
     },
     /// Finds out, in a sandbox, what a destination does about repeated requests.
-    Probe(probe::ProbeArguments),
+    Probe(Box<probe::ProbeArguments>),
     #[command(flatten)]
     Operate(operate::Task),
 }

@@ -79,11 +79,11 @@ impl Declared {
         };
         let added: Vec<_> = again.headers.difference(&first.headers).map(String::as_str).collect();
         let marker = self.replay_marker.as_deref().map(str::to_ascii_lowercase);
-        let marked = marker.as_deref().is_some_and(|marker| added.contains(&marker));
+        let is_marked = marker.as_deref().is_some_and(|marker| added.contains(&marker));
         let seen = if added.is_empty() { "no header more".to_owned() } else { added.join(", ") };
         vec![
             Finding::against("repeated request", Some("the same answer".to_owned()), same, observed),
-            Finding::against("its replay marker", marker, marked, seen),
+            Finding::against("its replay marker", marker, is_marked, seen),
         ]
     }
 

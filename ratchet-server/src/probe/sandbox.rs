@@ -34,7 +34,7 @@ impl Sandbox {
         let client = Client::builder()
             .redirect(redirect::Policy::none())
             .retry(retry::never())
-            .timeout(Duration::from_secs(60))
+            .timeout(Duration::from_mins(1))
             .build()
             .map_err(failed)?;
         let (method, url) = (arguments.method.clone(), arguments.url.clone());
