@@ -129,11 +129,12 @@ fn expected(case: Case) -> (State, Option<Uncertainty>) {
         Says::UnknownRequestChanged => uncertain(Uncertainty::RequestChanged),
         _ if case.cancel_requested => uncertain(Uncertainty::Cancelled),
         _ => match case.destination {
-            Inside | StepInside | Destination::Forever => retry_then_uncertain(case),
+            StepNoneAsks | StepInsideAsks if asks_first(case) => ask_then_uncertain(case),
+            Inside | StepInside | Destination::Forever | StepNoneAsks | StepInsideAsks => {
+                retry_then_uncertain(case)
+            }
             WindowOver => reconcile_or_trade_off(case, Uncertainty::WindowOver),
             NoMemory | StepNone => reconcile_or_trade_off(case, Uncertainty::NoDeduplication),
-            StepNoneAsks | StepInsideAsks if asks_first(case) => ask_then_uncertain(case),
-            StepNoneAsks | StepInsideAsks => retry_then_uncertain(case),
             StepsFinished => unreachable!("nothing was under way"),
         },
     }
