@@ -51,9 +51,10 @@ async fn round(shared: &Arc<Shared>, served: &[Served]) -> Result<usize, LedgerE
         questions.spawn(look_into(Arc::clone(shared), record));
     }
     while let Some(ended) = questions.join_next().await {
-        match ended {
-            Ok(was_asked) => asked += usize::from(was_asked),
-            Err(_) => tracing::error!("a reconciler panicked; it is asked again later"),
+        if let Ok(was_asked) = ended {
+            asked += usize::from(was_asked);
+        } else {
+            tracing::error!("a reconciler panicked; it is asked again later");
         }
     }
     Ok(asked)

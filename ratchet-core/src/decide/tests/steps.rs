@@ -216,10 +216,10 @@ fn a_handler_that_has_learned_to_ask_does_so() {
 #[test]
 fn a_window_and_a_horizon_that_are_over_lead_to_a_question() {
     for (contract, wait) in [(HEADER.remembers_for(HOUR), HOUR), (HEADER.remembers_forever(), 3 * DAY)] {
-        let story = in_steps().then([begin_asking(1, CHARGE, contract.clone())]).wait(wait).end(unknown());
+        let story = in_steps().then([begin_asking(1, CHARGE, contract)]).wait(wait).end(unknown());
         assert_eq!(story.state(), State::Pending, "{contract:?}");
         let mut again = story.wait(HOUR).lease_and_start();
-        let unconfirmed = asked_about(again.tell(begin_asking(2, CHARGE, contract.clone())));
+        let unconfirmed = asked_about(again.tell(begin_asking(2, CHARGE, contract)));
         assert_eq!(unconfirmed.first_started_at, Some(START));
         // Asked about, it is repeated in a window of its own.
         assert_eq!(again.tell(restart(2, CHARGE)), Answer::StepBegun);
