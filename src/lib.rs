@@ -80,10 +80,10 @@ pub use ratchet_core::{
     Generation, HiddenPath, HiddenPaths, Inquiry, KeptRequest, Key, KeyDigest, KeyError, KeyPart,
     LedgerError, ManageError, NameError, NamedStep, Namespace, NotAccepted, OnUnknown, OnceError,
     OnceErrorKind, Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload, PayloadError, Pin,
-    Policy, Priority, Queue, Recipe, Record, RecordId, Registry, RegistryError, Request, RequestFingerprint,
-    RetryPolicy, Scope, SecretId, Sending, StepName, Submission, Submitted, Token, Uncertainty, Version,
-    VolatileFields, Worker, WorkerBuilder, WorkerError, WorkerId, admission, contract, contracts, decide,
-    ledger,
+    Policy, Priority, Queue, Recipe, ReconciledStep, Record, RecordId, Registry, RegistryError, Request,
+    RequestFingerprint, RetryPolicy, Scope, SecretId, Sending, StepName, Submission, Submitted, Token,
+    Uncertainty, Version, VolatileFields, Worker, WorkerBuilder, WorkerError, WorkerId, admission, contract,
+    contracts, decide, ledger,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 
@@ -125,6 +125,11 @@ pub struct LimitsAndBreakers;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/reconciling.md")]
 pub struct Reconciling;
+
+/// Compiles what the page on credentials shows.
+#[cfg(all(doctest, feature = "http"))]
+#[doc = include_str!("../docs/credentials.md")]
+pub struct Credentials;
 
 /// Compiles what the page on servers shows.
 #[cfg(all(doctest, feature = "inbound"))]

@@ -111,6 +111,7 @@ impl Execution {
             ledger.clone(),
             lease.clone(),
             cancellation.clone(),
+            Arc::default(),
         );
         let Ok(context) = context else {
             return Ok(Err(Refusal::Damaged { what: "its identity is longer than a key may be".to_owned() }));

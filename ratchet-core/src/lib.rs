@@ -32,7 +32,7 @@ pub use serde_json;
 
 pub use admission::Destination;
 pub use client::{Client, Enqueue, ManageError};
-pub use context::{Admitted, CancelReason, Context, NamedStep, Sending};
+pub use context::{Admitted, CancelReason, Context, NamedStep, ReconciledStep, Sending};
 pub use contract::{Contract, Mechanism, Retention, Terms};
 pub use effect_guard::{OnceError, OnceErrorKind};
 pub use execution::{Execution, Executor};

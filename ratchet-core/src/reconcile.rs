@@ -10,7 +10,7 @@ use ratchet_key::KeyError;
 use crate::contract::Terms;
 use crate::decide::Verdict;
 use crate::failure::Failure;
-use crate::model::{Payload, Pin, Record, RecordId, Version};
+use crate::model::{Effect, Payload, Pin, Record, RecordId, StepName, Version};
 use crate::operation::{Codec, Operation, OutputOf, States};
 use crate::time::Timestamp;
 
@@ -40,63 +40,91 @@ pub enum Closed {
     OldCallsRefused,
 }
 
-/// What a reconciler is told about the record that it asks about.
+/// What a reconciler is told about the record, or the step, that it asks about.
 #[derive(Clone)]
 pub struct Inquiry {
-    record: Arc<Record>,
-    /// The identity as text, as the handler had it.
-    identity: Arc<str>,
+    about: Arc<About>,
     states: Arc<States>,
 }
 
+/// The effect that is asked about, and whose it is.
+pub(crate) struct About {
+    pub(crate) id: RecordId,
+    pub(crate) step: Option<StepName>,
+    pub(crate) version: Version,
+    /// The identity as text, as the handler had it.
+    pub(crate) unpinned_key: String,
+    pub(crate) effect: Effect,
+    pub(crate) attempts: u32,
+}
+
+impl About {
+    /// The effect of a record outside its steps. Fails as [`RecordId::as_text`]; no handler was entered for such a record
+    /// either.
+    pub(crate) fn record(record: &Record) -> Result<Self, KeyError> {
+        Ok(Self {
+            id: record.id.clone(),
+            step: None,
+            version: record.version.clone(),
+            unpinned_key: record.id.as_text(None)?,
+            effect: record.effect.clone(),
+            attempts: record.attempts,
+        })
+    }
+}
+
 impl Inquiry {
-    /// Fails as [`RecordId::as_text`]; no handler was entered for such a record either.
-    pub(crate) fn new(record: Record, states: Arc<States>) -> Result<Self, KeyError> {
-        let identity = record.id.as_text(None)?.into();
-        Ok(Self { record: Arc::new(record), identity, states })
+    pub(crate) fn new(about: About, states: Arc<States>) -> Self {
+        Self { about: Arc::new(about), states }
     }
 
     /// The key that the destination was sent: the pinned one, or the identity as text, which is
     /// [`Context::key`](crate::Context::key), if nothing was pinned.
     #[must_use]
     pub fn key(&self) -> &str {
-        self.pin().map_or(&*self.identity, |pin| &pin.wire_key)
+        self.pin().map_or(self.about.unpinned_key.as_str(), |pin| &pin.wire_key)
     }
 
     /// What was written down before the first send; `None` if no attempt came so far, or its effect needs no pin.
     #[must_use]
     pub fn pin(&self) -> Option<&Pin> {
-        self.record.effect.pin.as_ref()
+        self.about.effect.pin.as_ref()
     }
 
     /// Which record it is.
     #[must_use]
     pub fn id(&self) -> &RecordId {
-        &self.record.id
+        &self.about.id
+    }
+
+    /// Which of its steps; `None` if it is the effect of the handler outside its steps.
+    #[must_use]
+    pub fn step(&self) -> Option<&StepName> {
+        self.about.step.as_ref()
     }
 
     /// The version that the producer asked for.
     #[must_use]
     pub fn version(&self) -> &Version {
-        &self.record.version
+        &self.about.version
     }
 
     /// What the record keeps of what the destination promises.
     #[must_use]
     pub fn terms(&self) -> &Terms {
-        &self.record.effect.contract
+        &self.about.effect.contract
     }
 
     /// When the destination may first have seen the key, by the ledger's clock.
     #[must_use]
     pub fn first_sent_at(&self) -> Option<Timestamp> {
-        self.record.effect.first_sent_at()
+        self.about.effect.first_sent_at()
     }
 
     /// How many attempts were made.
     #[must_use]
     pub fn attempts(&self) -> u32 {
-        self.record.attempts
+        self.about.attempts
     }
 
     /// The worker's state of type `T`, such as the client to ask with.
@@ -114,8 +142,9 @@ impl Inquiry {
 impl fmt::Debug for Inquiry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Inquiry")
-            .field("operation", &self.record.id.operation)
-            .field("key", &format_args!("{}", self.record.id.digest()))
+            .field("operation", &self.about.id.operation)
+            .field("key", &format_args!("{}", self.about.id.digest()))
+            .field("step", &self.about.step)
             .finish_non_exhaustive()
     }
 }

@@ -98,6 +98,7 @@ CREATE TABLE ratchet.steps (
     record_id bigint NOT NULL,
     first_started_at bigint,
     may_be_applied boolean NOT NULL,
+    reconciles boolean NOT NULL,
     name text COLLATE "C" NOT NULL,
     state text COLLATE "C" NOT NULL,
     pin text COLLATE "C",

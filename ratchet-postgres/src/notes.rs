@@ -88,12 +88,14 @@ pub(crate) fn is_all_in_progress(desk: &Desk) -> bool {
 
 pub(crate) async fn steps(connection: &mut PgConnection, sheets: &[Sheet]) -> Result<(), Fault> {
     const REPLACE: &str = "INSERT INTO ratchet.steps \
-            (record_id, name, state, may_be_applied, first_started_at, pin, contract, result) \
+            (record_id, name, state, may_be_applied, first_started_at, pin, contract, \
+             reconciles, result) \
         SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::boolean[], $5::bigint[], $6::text[], \
-            $7::text[], $8::text[]) \
+            $7::text[], $8::boolean[], $9::text[]) \
         ON CONFLICT (record_id, name) DO UPDATE SET state = excluded.state, \
             may_be_applied = excluded.may_be_applied, first_started_at = excluded.first_started_at, \
-            pin = excluded.pin, contract = excluded.contract, result = excluded.result";
+            pin = excluded.pin, contract = excluded.contract, reconciles = excluded.reconciles, \
+            result = excluded.result";
     let mut rows = Vec::new();
     for sheet in sheets {
         for (name, step) in
@@ -113,6 +115,7 @@ pub(crate) async fn steps(connection: &mut PgConnection, sheets: &[Sheet]) -> Re
         .bind(column(&rows, |(.., step)| step.first_started_at.map(millis)))
         .bind(column(&rows, |(.., step)| step.pin.as_deref()))
         .bind(column(&rows, |(.., step)| step.contract.as_str()))
+        .bind(column(&rows, |(.., step)| step.reconciles))
         .bind(column(&rows, |(.., step)| step.result.as_deref()));
     run(connection, query).await
 }

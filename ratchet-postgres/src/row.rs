@@ -44,7 +44,7 @@ macro_rules! steps_column {
     () => {
         "CASE WHEN p.has_steps THEN (SELECT json_agg(json_build_object('name', s.name, 'state', s.state, \
              'may_be_applied', s.may_be_applied, 'first_started_at', s.first_started_at, 'pin', s.pin, \
-             'contract', s.contract, 'result', s.result))::text \
+             'contract', s.contract, 'reconciles', s.reconciles, 'result', s.result))::text \
           FROM ratchet.steps AS s WHERE s.record_id = p.record_id) END AS steps"
     };
 }
@@ -59,6 +59,7 @@ pub(crate) struct StepRow {
     pub(crate) first_started_at: Option<Timestamp>,
     pub(crate) pin: Option<String>,
     pub(crate) contract: String,
+    pub(crate) reconciles: bool,
     pub(crate) result: Option<String>,
 }
 
@@ -71,6 +72,7 @@ impl StepRow {
             first_started_at: step.effect.first_started_at,
             pin: step.effect.pin.as_ref().map(as_json).transpose()?,
             contract: as_json(&step.effect.contract)?,
+            reconciles: step.reconciles,
             result: step.result.as_ref().map(|result| result.as_str().to_owned()),
         })
     }
@@ -82,7 +84,8 @@ impl StepRow {
             first_started_at: self.first_started_at,
             pin: self.pin.as_deref().map(by_json).transpose()?,
         };
-        let step = Step { state: self.state, effect, result: self.result.map(Payload::from_stored) };
+        let result = self.result.map(Payload::from_stored);
+        let step = Step { state: self.state, effect, reconciles: self.reconciles, result };
         Ok((self.name, step))
     }
 }

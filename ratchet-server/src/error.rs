@@ -45,6 +45,15 @@ pub(crate) enum Error {
     ResultWithoutEffect,
     #[error("the result cannot be stored: {0}")]
     BadResult(String),
+    #[error("the probe cannot begin: {0}")]
+    BadProbe(String),
+    #[error("the sandbox did not answer: {0}; what was sent may have had its effect")]
+    Sandbox(#[source] ratchet::http::reqwest::Error),
+    #[error(
+        "the first request was answered {status}, so there is nothing to compare: send one that succeeds, with \
+         `--header-env` for its credentials"
+    )]
+    NotProbed { status: u16 },
 }
 
 impl Error {

@@ -5,6 +5,7 @@ mod error;
 mod explain;
 mod lint;
 mod operate;
+mod probe;
 mod terminal;
 
 use std::io::{self, Write};
@@ -31,6 +32,8 @@ enum Task {
         /// The code of the finding.
         code: Option<String>,
     },
+    /// Finds out, in a sandbox, what a destination does about repeated requests.
+    Probe(Box<probe::ProbeArguments>),
     #[command(flatten)]
     Operate(operate::Task),
 }
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
     let ended = match Arguments::parse().task {
         Task::Lint(task) => lint::run(&task),
         Task::Explain { code } => explain::run(code.as_deref()),
+        Task::Probe(arguments) => probe::run(&arguments),
         Task::Operate(task) => operate::run(task),
     };
     ended.unwrap_or_else(|error| {

@@ -65,6 +65,7 @@ CREATE TABLE ratchet_steps (
     first_started_at INTEGER,
     pin TEXT,
     contract TEXT NOT NULL,
+    reconciles INTEGER NOT NULL,
     result TEXT,
     PRIMARY KEY (record_id, name)
 ) STRICT, WITHOUT ROWID;

@@ -59,10 +59,15 @@ fn full() -> Record {
     let step = Step {
         state: StepState::Done,
         effect: started(Contract::header("X-Request-Id").remembers_for(Duration::from_millis(1_500))),
+        reconciles: true,
         result: Some(awkward("step")),
     };
-    let unfinished =
-        Step { state: StepState::Started, effect: Effect::new(Contract::STEPS.terms()), result: None };
+    let unfinished = Step {
+        state: StepState::Started,
+        effect: Effect::new(Contract::STEPS.terms()),
+        reconciles: false,
+        result: None,
+    };
     Record {
         policy: Policy {
             retry: RetryPolicy::RELAXED.within(Duration::new(3, 7)),

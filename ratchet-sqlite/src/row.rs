@@ -29,7 +29,7 @@ macro_rules! record_columns {
              'first_started_at', s.first_started_at, \
              'pin', json(iif(json_valid(s.pin), s.pin, json_quote(s.pin))), \
              'contract', json(iif(json_valid(s.contract), s.contract, json_quote(s.contract))), \
-             'result', s.result)) \
+             'reconciles', json(iif(s.reconciles, 'true', 'false')), 'result', s.result)) \
           FROM ratchet_steps AS s WHERE s.record_id = r.id) AS steps"
     };
 }
@@ -177,6 +177,7 @@ pub(crate) struct StepRow {
     first_started_at: Option<Timestamp>,
     pin: Option<Pin>,
     contract: Terms,
+    reconciles: bool,
     result: Option<String>,
 }
 
@@ -189,6 +190,7 @@ impl StepRow {
             first_started_at: step.effect.first_started_at,
             pin: step.effect.pin.clone(),
             contract: step.effect.contract.clone(),
+            reconciles: step.reconciles,
             result: step.result.as_ref().map(|result| result.as_str().to_owned()),
         }
     }
@@ -200,7 +202,8 @@ impl StepRow {
             first_started_at: self.first_started_at,
             pin: self.pin,
         };
-        let step = Step { state: self.state, effect, result: self.result.map(Payload::from_stored) };
+        let result = self.result.map(Payload::from_stored);
+        let step = Step { state: self.state, effect, reconciles: self.reconciles, result };
         (self.name, step)
     }
 }

@@ -60,9 +60,9 @@ struct ChangedStep {
 pub(crate) async fn steps(connection: &mut SqliteConnection, sheets: &[Sheet]) -> Result<(), Fault> {
     const REPLACE: &str = "WITH changed AS MATERIALIZED (SELECT value AS c FROM json_each(?1)) \
         INSERT OR REPLACE INTO ratchet_steps \
-            (record_id, name, state, may_be_applied, first_started_at, pin, contract, result) \
+            (record_id, name, state, may_be_applied, first_started_at, pin, contract, reconciles, result) \
         SELECT c ->> 'record_id', c ->> 'name', c ->> 'state', c ->> 'may_be_applied', \
-            c ->> 'first_started_at', c ->> 'pin', c ->> 'contract', c ->> 'result' FROM changed";
+            c ->> 'first_started_at', c ->> 'pin', c ->> 'contract', c ->> 'reconciles', c ->> 'result' FROM changed";
     let mut rows = Vec::new();
     for sheet in sheets {
         let changed = sheet.changed_steps.iter().filter_map(|name| sheet.record.steps.get_key_value(name));

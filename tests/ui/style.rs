@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// How messages of the compiler's own begin. All others are ours.
-const COMPILER: [&str; 19] = [
+const COMPILER: [&str; 20] = [
     "`const` items in this context need a name",
     "attempted to take value of method",
     "cannot find",
@@ -22,6 +22,7 @@ const COMPILER: [&str; 19] = [
     "struct is not supported",
     "the name `R014_",
     "the trait bound",
+    "type mismatch in function arguments",
     "type `Order` is more private than",
     "unexpected token",
     "unused variable",

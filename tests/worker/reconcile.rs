@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ratchet::{
-    Clock, Closed, Context, Failure, Fingerprint, Found, Input, Inquiry, Ratchet, RecordState, State,
-    Timestamp, Uncertainty, WorkerBuilder,
+    Clock, Closed, Context, Failure, Fingerprint, Found, Input, Inquiry, Namespace, Ratchet, RecordState,
+    State, Timestamp, Uncertainty, WorkerBuilder,
 };
 use ratchet_core::MemoryLedger;
 use ratchet_core::random::SystemRandom;
@@ -182,15 +182,15 @@ async fn look_for_letter(about: Inquiry, _: Transfer) -> Result<Found<String>, F
 #[tokio::test(start_paused = true)]
 async fn without_a_pin_it_is_asked_about_the_key_that_the_handler_had() {
     let bank = Bank::default();
-    let ratchet = Ratchet::in_memory();
+    let ratchet = Ratchet::in_memory().in_namespace(Namespace::from_static("staging"));
     let worker = start_with(ratchet.worker(ratchet::registry![post]).state(bank.clone()));
     let first = id_of(post::enqueue(&ratchet, Transfer { id: 7 }).await.unwrap());
     in_state(&ratchet, &first, RecordState::Failed).await;
     let again = post::request(Transfer { id: 7 }).new_generation(first.generation, "ops", "it got lost");
     let second = id_of(ratchet.submit(again).await.unwrap());
     in_state(&ratchet, &second, RecordState::Failed).await;
-    assert_eq!(bank.books().sent, ["letter:7", "letter:7#2"]);
-    assert_eq!(bank.books().asked_for, ["letter:7", "letter:7#2"]);
+    assert_eq!(bank.books().sent, ["letter:7@staging", "letter:7#2@staging"]);
+    assert_eq!(bank.books().asked_for, ["letter:7@staging", "letter:7#2@staging"]);
     worker.stop().await;
 }
 

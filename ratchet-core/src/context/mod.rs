@@ -23,7 +23,7 @@ use orders::{LedgerOrders, Orders, answered};
 pub use sends::Sending;
 use sends::Sends;
 use step::Entered;
-pub use step::NamedStep;
+pub use step::{NamedStep, ReconciledStep};
 
 use ratchet_key::KeyError;
 
@@ -32,6 +32,8 @@ use crate::decide::{Answer, Command};
 use crate::failure::Failure;
 use crate::ledger::SharedLedger;
 use crate::model::{Cause, CauseKind, Effect, Outcome, Record, RecordId, SecretId, StepName, Token, Version};
+use crate::operation::States;
+use crate::reconcile::{About, Inquiry};
 use crate::time::Timestamp;
 use crate::wire_key::WireSecrets;
 
@@ -58,6 +60,7 @@ struct Attempt {
     secrets: Arc<WireSecrets>,
     /// The secrets of what earlier attempts pinned.
     pinned_with: BTreeMap<Option<StepName>, SecretId>,
+    states: Arc<States>,
 }
 
 /// What is different for each effect: of a step, or of the handler outside its steps.
@@ -77,9 +80,10 @@ impl Context {
         ledger: SharedLedger,
         lease: Arc<LeaseClock>,
         cancellation: Arc<Cancellation>,
+        states: Arc<States>,
     ) -> Result<Self, KeyError> {
         let orders = LedgerOrders { ledger, id: record.id.clone() };
-        Self::new(record, contract, secrets, Box::new(orders), lease, cancellation)
+        Self::new(record, contract, secrets, Box::new(orders), lease, cancellation, states)
     }
 
     fn new(
@@ -89,6 +93,7 @@ impl Context {
         orders: Box<dyn Orders>,
         lease: Arc<LeaseClock>,
         cancellation: Arc<Cancellation>,
+        states: Arc<States>,
     ) -> Result<Self, KeyError> {
         let attempt = Attempt {
             id: record.id.clone(),
@@ -101,6 +106,7 @@ impl Context {
             entered: Entered::default(),
             secrets,
             pinned_with: pinned_with(record),
+            states,
         };
         let effect = Target::new(&record.id, None, contract)?;
         Ok(Self { attempt: Arc::new(attempt), effect: Arc::new(effect) })
@@ -110,6 +116,19 @@ impl Context {
     fn within(&self, step: StepName, contract: Contract) -> Result<Self, KeyError> {
         let effect = Target::new(&self.attempt.id, Some(step), contract)?;
         Ok(Self { attempt: Arc::clone(&self.attempt), effect: Arc::new(effect) })
+    }
+
+    /// What a step's destination is asked about: the effect that it may have had.
+    fn inquiry(&self, step: &Self, unconfirmed: Effect) -> Inquiry {
+        let about = About {
+            id: self.attempt.id.clone(),
+            step: step.effect.step.clone(),
+            version: self.attempt.version.clone(),
+            unpinned_key: step.effect.key.clone(),
+            effect: unconfirmed,
+            attempts: self.attempt.number,
+        };
+        Inquiry::new(about, Arc::clone(&self.attempt.states))
     }
 
     /// The identity as text: the same on every attempt. What a destination receives is this only where it takes such keys;

@@ -37,6 +37,7 @@ impl Context {
             orders,
             lease,
             Arc::new(Cancellation::new()),
+            Arc::default(),
         )
     }
 }
@@ -54,7 +55,15 @@ impl Context {
     ) -> Result<Self, KeyError> {
         let lease = Arc::new(LeaseClock::endless(SystemClock::shared()));
         let secrets = Arc::new(WireSecrets::of_unit_tests());
-        Self::of_attempt(record, contract, secrets, ledger, lease, Arc::new(Cancellation::new()))
+        Self::of_attempt(
+            record,
+            contract,
+            secrets,
+            ledger,
+            lease,
+            Arc::new(Cancellation::new()),
+            Arc::default(),
+        )
     }
 }
 

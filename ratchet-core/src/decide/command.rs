@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::contract::Terms;
 use crate::model::{
-    Attempt, AttemptEnd, AuditEntry, Cause, KeptRequest, Outcome, Payload, Pin, Recipe, Record,
+    Attempt, AttemptEnd, AuditEntry, Cause, Effect, KeptRequest, Outcome, Payload, Pin, Recipe, Record,
     RequestFingerprint, Scope, SecretId, State, StepName, Token, Uncertainty, WorkerId,
 };
 use crate::time::Timestamp;
@@ -57,6 +57,16 @@ pub enum Command {
         step: StepName,
         /// What its destination promises.
         contract: Terms,
+        /// The handler can ask the destination what happened.
+        reconciles: bool,
+    },
+    /// The destination of a step was asked: the effect did not happen, and the destination refuses old calls. The step is
+    /// entered again, with the same identity.
+    RestartStep {
+        /// The lease.
+        token: Token,
+        /// Its name.
+        step: StepName,
     },
     /// A step ended.
     FinishStep {
@@ -213,6 +223,8 @@ pub enum Answer {
     Pinned(Box<Pin>),
     /// The step may be entered.
     StepBegun,
+    /// The step may have had this effect, and must not be repeated: ask its destination first.
+    AskAboutStep(Box<Effect>),
     /// The step was finished by an earlier attempt and left this.
     StepDone(Option<Payload>),
     /// The step's end is written down.

@@ -1,14 +1,11 @@
-//! Leases: granting, starting, extending and giving back; and the steps inside one.
+//! Leases: granting, starting, extending and giving back.
 
 use std::time::Duration;
 
 use super::command::{Answer, AttemptNote, Decision, Refusal};
-use super::settle::{may_run_again, repeatable, stop_sending};
+use super::settle::{may_run_again, stop_sending};
 use super::{LONGEST_LEASE, Moment};
-use crate::contract::Terms;
-use crate::model::{
-    Attempt, Effect, Lease, Outcome, Record, State, Step, StepName, StepState, Token, WorkerId,
-};
+use crate::model::{Attempt, Lease, Record, State, Token, WorkerId};
 use crate::time::Timestamp;
 
 pub(super) fn grant(
@@ -109,64 +106,4 @@ pub(super) fn unstarted(record: &Record, now: Timestamp) -> Record {
         super::resolve::stop(&mut free, now);
     }
     free
-}
-
-pub(super) fn begin_step(
-    record: &Record,
-    token: Token,
-    name: &StepName,
-    contract: &Terms,
-    now: Timestamp,
-) -> Result<Decision, Refusal> {
-    started(record, token)?;
-    if let Some(step) = record.steps.get(name) {
-        if step.state == StepState::Done {
-            return Ok(Decision::new(record.clone(), Answer::StepDone(step.result.clone())));
-        }
-        if step.effect.may_be_applied {
-            repeatable(&step.effect, record, now).map_err(Refusal::NotRepeatable)?;
-        }
-    }
-    let mut entered = record.clone();
-    let step = entered.steps.entry(name.clone()).or_insert_with(|| Step {
-        state: StepState::Started,
-        effect: Effect::new(contract.clone()),
-        result: None,
-    });
-    step.state = StepState::Started;
-    step.effect.first_started_at.get_or_insert(now);
-    Ok(Decision::new(entered, Answer::StepBegun))
-}
-
-pub(super) fn finish_step(
-    record: &Record,
-    token: Token,
-    name: &StepName,
-    outcome: &Outcome,
-    now: Timestamp,
-) -> Result<Decision, Refusal> {
-    started(record, token)?;
-    let mut finished = record.clone();
-    let step = finished.steps.get_mut(name).ok_or(Refusal::NoStep)?;
-    match outcome {
-        _ if step.state == StepState::Done => {}
-        Outcome::Done { result, .. } => {
-            step.state = StepState::Done;
-            step.effect.may_be_applied = false;
-            step.result.clone_from(result);
-        }
-        Outcome::Rejected { after_lookup: true, .. } => {
-            step.state = StepState::NotApplied;
-            step.effect.may_be_applied = false;
-        }
-        Outcome::NotApplied { .. } | Outcome::Rejected { .. } if !step.effect.may_be_applied => {
-            step.state = StepState::NotApplied;
-        }
-        _ => {
-            step.state = StepState::Started;
-            step.effect.may_be_applied = true;
-            step.effect.first_started_at.get_or_insert(now);
-        }
-    }
-    Ok(Decision::new(finished, Answer::StepFinished))
 }

@@ -9,6 +9,7 @@ mod pin;
 mod preview;
 mod resolve;
 mod settle;
+mod step;
 mod submit;
 
 #[cfg(test)]
@@ -72,11 +73,12 @@ pub fn decide(record: &Record, command: &Command, moment: Moment) -> Result<Deci
         Command::Release { token } => lease::release(record, *token, moment.now),
         Command::Expire => settle::expire(record, moment),
         Command::Pin { token, step, request } => pin::pin(record, *token, step.as_ref(), request, moment.now),
-        Command::BeginStep { token, step, contract } => {
-            lease::begin_step(record, *token, step, contract, moment.now)
+        Command::BeginStep { token, step, contract, reconciles } => {
+            step::begin(record, *token, step, contract, *reconciles, moment.now)
         }
+        Command::RestartStep { token, step } => step::restart(record, *token, step, moment.now),
         Command::FinishStep { token, step, outcome } => {
-            lease::finish_step(record, *token, step, outcome, moment.now)
+            step::finish(record, *token, step, outcome, moment.now)
         }
         Command::Settle { token, outcome } => settle::settle(record, *token, outcome, moment),
         Command::Cancel { by, reason } => resolve::cancel(record, by, reason, moment.now),

@@ -15,16 +15,16 @@ pub(super) fn pin(
 ) -> Result<Decision, Refusal> {
     started(record, token)?;
     let mut pinned = record.clone();
-    let effect = match step {
-        None => &mut pinned.effect,
+    let (effect, reconciles) = match step {
+        None => (&mut pinned.effect, false),
         Some(name) => match pinned.steps.get_mut(name) {
-            Some(step) if step.state == StepState::Started => &mut step.effect,
+            Some(step) if step.state == StepState::Started => (&mut step.effect, step.reconciles),
             // Only a step that was entered is marked when the attempt falls silent.
             _ => return Err(Refusal::NoStep),
         },
     };
     if effect.may_be_applied {
-        repeatable(effect, record, now).map_err(Refusal::NotRepeatable)?;
+        repeatable(effect, reconciles, record, now).map_err(Refusal::NotRepeatable)?;
     }
     // The record would be sent again, trusting in a destination that looks at nothing.
     if effect.contract.deduplicates() && !request.deduplicates {

@@ -27,6 +27,8 @@ pub struct UnconfirmedEffect {
     pub blind_sends_until: Option<Timestamp>,
     /// Whether what was sent first is on record, so that exactly it is sent again.
     pub pinned: bool,
+    /// Whether the handler, as it last entered the step, asks the destination before it sends anything.
+    pub asked_first: bool,
 }
 
 /// Foretells a replay of `record` at `now`.
@@ -49,17 +51,26 @@ pub fn preview_replay(record: &Record, now: Timestamp) -> ReplayPreview {
     let unconfirmed = effects.filter(|(_, effect)| effect.may_be_applied);
     ReplayPreview {
         decision: decision.map(|decision| decision.answer),
-        unconfirmed: unconfirmed.map(|(step, effect)| unconfirmed_effect(record, step, effect)).collect(),
+        unconfirmed: unconfirmed
+            .map(|(step, effect)| unconfirmed_effect(record, step, effect, now))
+            .collect(),
     }
 }
 
-fn unconfirmed_effect(record: &Record, step: Option<&StepName>, effect: &Effect) -> UnconfirmedEffect {
+fn unconfirmed_effect(
+    record: &Record,
+    step: Option<&StepName>,
+    effect: &Effect,
+    now: Timestamp,
+) -> UnconfirmedEffect {
     let first_sent_at = effect.first_sent_at();
+    let reconciles = step.and_then(|name| record.steps.get(name)).is_some_and(|step| step.reconciles);
     UnconfirmedEffect {
         step: step.cloned(),
         first_sent_at,
         recognised_until: first_sent_at.and_then(|sent| effect.contract.window_end(sent)),
         blind_sends_until: super::settle::horizon_end(effect, &record.policy.retry),
         pinned: effect.pin.is_some(),
+        asked_first: reconciles && super::settle::repeatable(effect, reconciles, record, now).is_err(),
     }
 }

@@ -101,7 +101,7 @@ fn after(record: &Record, outcome: &Outcome, moment: Moment) -> Record {
         Outcome::Rejected { .. } => unknown(&mut next, None, moment),
         Outcome::NotApplied { retry_after, .. } => {
             // To wait because the destination asked for it is no attempt; the deadline of blind sends still holds.
-            next.spent += u32::from(retry_after.is_none());
+            next.spent += u32::from(retry_after.is_none() || asks_first(&next, moment.now));
             continue_unconfirmed(&mut next, *retry_after, moment);
         }
         Outcome::Unknown { retry_after, .. } => {
@@ -187,7 +187,8 @@ fn unknown(record: &mut Record, retry_after: Option<Duration>, moment: Moment) {
     // A destination that will recognise the request and asks to wait (another one is under way, too many came) makes the
     // next send a part of this attempt. The deadline of blind sends does not move.
     let recognised = record.unconfirmed().all(|effect| is_recognised(effect, moment.now));
-    record.spent += u32::from(retry_after.is_none() || !recognised);
+    let waits = retry_after.is_some() && recognised && !asks_first(record, moment.now);
+    record.spent += u32::from(!waits);
     continue_unconfirmed(record, retry_after, moment);
 }
 
@@ -230,18 +231,35 @@ fn why_not_again(record: &Record, at: Timestamp) -> Option<Uncertainty> {
     may_run_again(record, at).err().or(attempts_spent.then_some(Uncertainty::AttemptsSpent))
 }
 
-/// A record that may have had effects is executed again only where each of them can be repeated at that point.
+/// A record that may have had effects is executed again only where each of them can be repeated at that point, or is
+/// asked about before it is.
 pub(super) fn may_run_again(record: &Record, at: Timestamp) -> Result<(), Uncertainty> {
-    record.unconfirmed().try_for_each(|effect| repeatable(effect, record, at))
+    let blind_steps = record.steps.values().filter(|step| !step.reconciles).map(|step| &step.effect);
+    let mut blind = std::iter::once(&record.effect).chain(blind_steps).filter(|effect| effect.may_be_applied);
+    blind.try_for_each(|effect| repeatable(effect, false, record, at))
 }
 
-/// Whether an effect that may have happened can be asked for again at this point without asking first.
-pub(super) fn repeatable(effect: &Effect, record: &Record, at: Timestamp) -> Result<(), Uncertainty> {
+/// Whether the next attempt has to ask about one of its steps. It is bounded by the allowed attempts alone, so none of
+/// these is free.
+fn asks_first(record: &Record, at: Timestamp) -> bool {
+    let mut asked = record.steps.values().filter(|step| step.reconciles && step.effect.may_be_applied);
+    asked.any(|step| repeatable(&step.effect, true, record, at).is_err())
+}
+
+/// Whether an effect that may have happened can be asked for again at this point without asking first. One that
+/// `reconciles` is never duplicated on purpose.
+pub(super) fn repeatable(
+    effect: &Effect,
+    reconciles: bool,
+    record: &Record,
+    at: Timestamp,
+) -> Result<(), Uncertainty> {
     if record.risk_accepted {
         return Ok(());
     }
     let sent = effect.first_sent_at();
-    let duplicates_allowed = record.policy.on_unknown == OnUnknown::MayDuplicate && !record.policy.reconciles;
+    let can_be_asked = reconciles || record.policy.reconciles;
+    let duplicates_allowed = record.policy.on_unknown == OnUnknown::MayDuplicate && !can_be_asked;
     if !duplicates_allowed {
         match sent.map_or_else(|| effect.contract.window_end(at), |sent| effect.contract.window_end(sent)) {
             None => return Err(Uncertainty::NoDeduplication),

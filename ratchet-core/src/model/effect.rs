@@ -41,6 +41,8 @@ pub struct Step {
     pub state: StepState,
     /// What is known about its effect.
     pub effect: Effect,
+    /// The handler that entered it last can ask its destination, and does so before it repeats what may not be repeated.
+    pub reconciles: bool,
     /// What `Done` left, for the attempts that come after.
     pub result: Option<Payload>,
 }

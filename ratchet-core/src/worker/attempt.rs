@@ -96,6 +96,7 @@ async fn run_handler(shared: &Arc<Shared>, record: &Record, held: &Held) -> Outc
         shared.ledger.clone(),
         held.signals.clock.clone(),
         held.signals.cancellation.clone(),
+        Arc::clone(&shared.states),
     );
     let Ok(context) = context else { return not_entered("the identity is longer than a key may be") };
     let call = Call::new(context.clone(), Arc::clone(&shared.states));

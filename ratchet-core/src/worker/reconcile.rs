@@ -11,7 +11,7 @@ use super::attempt::order;
 use crate::decide::{Answer, Command, Verdict};
 use crate::ledger::{LedgerError, Served};
 use crate::model::Record;
-use crate::reconcile::Inquiry;
+use crate::reconcile::{About, Inquiry};
 use crate::telemetry;
 
 /// How many questions are under way at once.
@@ -51,9 +51,10 @@ async fn round(shared: &Arc<Shared>, served: &[Served]) -> Result<usize, LedgerE
         questions.spawn(look_into(Arc::clone(shared), record));
     }
     while let Some(ended) = questions.join_next().await {
-        match ended {
-            Ok(was_asked) => asked += usize::from(was_asked),
-            Err(_) => tracing::error!("a reconciler panicked; it is asked again later"),
+        if let Ok(was_asked) = ended {
+            asked += usize::from(was_asked);
+        } else {
+            tracing::error!("a reconciler panicked; it is asked again later");
         }
     }
     Ok(asked)
@@ -63,7 +64,7 @@ async fn round(shared: &Arc<Shared>, served: &[Served]) -> Result<usize, LedgerE
 async fn look_into(shared: Arc<Shared>, record: Record) -> bool {
     let of = Served { operation: record.id.operation.clone(), version: record.version.clone() };
     let Some(handler) = shared.registry.get(&of) else { return false };
-    let Ok(about) = Inquiry::new(record.clone(), Arc::clone(&shared.states)) else { return false };
+    let Ok(about) = About::record(&record) else { return false };
     // Whoever writes this down asks; the others find that it is not due.
     match order(&shared, &record, Command::Ask { at_most: record.policy.timeout }).await {
         Ok(Ok(Answer::Asking)) => {}
@@ -73,6 +74,7 @@ async fn look_into(shared: Arc<Shared>, record: Record) -> bool {
             return false;
         }
     }
+    let about = Inquiry::new(about, Arc::clone(&shared.states));
     let asked = timeout(record.policy.timeout, handler.ask(about, &record.input)).await;
     let Ok(Some(verdict)) = asked else {
         tracing::info!(operation = %record.id.operation, key = %record.id.digest(), "still unknown");

@@ -12,10 +12,16 @@ pub(crate) struct SerdeNames {
     rename_all: Option<String>,
     flatten: bool,
     pub(crate) skipped: bool,
-    /// Something else is written than the type says: by `with` on a field, by `into` on a struct.
-    rewritten: bool,
-    /// Something else is read than the type says: by `deserialize_with` on a field, by `from` on a type.
-    reread: bool,
+    converted: Converted,
+}
+
+/// Where something else stands in the JSON than the type says.
+#[derive(Default)]
+struct Converted {
+    /// When it is written: by `with` on a field, by `into` on a struct.
+    on_write: bool,
+    /// When it is read: by `deserialize_with` on a field, by `from` on a type.
+    on_read: bool,
 }
 
 impl SerdeNames {
@@ -38,8 +44,8 @@ impl SerdeNames {
             self.skipped = true;
         } else if meta.input.peek(Token![=]) {
             let is_one_of = |names: &[&str]| names.iter().any(|name| meta.path.is_ident(name));
-            self.rewritten |= is_one_of(&["with", "serialize_with", "into"]);
-            self.reread |= is_one_of(&["with", "deserialize_with", "from", "try_from"]);
+            self.converted.on_write |= is_one_of(&["with", "serialize_with", "into"]);
+            self.converted.on_read |= is_one_of(&["with", "deserialize_with", "from", "try_from"]);
             meta.value()?.parse::<syn::Expr>()?;
         } else if meta.input.peek(syn::token::Paren) {
             let content;
@@ -51,7 +57,7 @@ impl SerdeNames {
 
     /// Why a field of a struct for which `all` holds has no name in the JSON, and what to do; `None` if it has one.
     pub(super) fn nameless(&self, all: &Self) -> Option<(&'static str, &'static str)> {
-        if all.rewritten {
+        if all.converted.on_write {
             let message =
                 "R015: `#[serde(into = …)]` writes another type, so this field has no place in the JSON";
             Some((message, "derive `Input` for that type, and mark its fields"))
@@ -67,12 +73,12 @@ impl SerdeNames {
     /// Where the value of a field stands.
     pub(super) fn place(&self, name: &str, all: &Self) -> Place {
         let name = self.nameless(all).is_none().then(|| self.of_field(name, all));
-        Place { name, is_rewritten: self.rewritten || all.rewritten }
+        Place { name, is_rewritten: self.converted.on_write || all.converted.on_write }
     }
 
     /// Whether what is written or read is not what the type itself would be.
     pub(crate) const fn converts(&self) -> bool {
-        self.rewritten || self.reread
+        self.converted.on_write || self.converted.on_read
     }
 
     /// Whether a field stands in the JSON under the name and in the form that it has in Rust.

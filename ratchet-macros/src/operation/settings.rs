@@ -126,7 +126,7 @@ impl Settings {
         }
         if let (Some(Destination::Steps), Some(ask)) = (&self.destination, &self.reconcile) {
             let message = "R015: the effects of this operation are in its steps, and it has none of its own to ask about";
-            let help = "remove `reconcile`; a step that nobody may repeat is parked for a person";
+            let help = "remove `reconcile`, and say it of the step: `ctx.step(\"charge\").reconcile(…)`";
             errors.on(ask, with_help(message, help));
         }
         let decided = self.on_unknown.is_some() || self.reconcile.is_some();

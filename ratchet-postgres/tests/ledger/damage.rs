@@ -133,6 +133,7 @@ async fn a_damaged_step_stops_its_own_record_alone() {
             token,
             step: StepName::from_static("charge"),
             contract: Contract::header("Idempotency-Key").terms(),
+            reconciles: false,
         };
         for (invoice, record) in ["broken", "sound"].into_iter().zip(&leased) {
             let started = apply(&ledger, invoice, Command::Start { token: record.token }).await;

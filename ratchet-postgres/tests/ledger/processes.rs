@@ -287,6 +287,7 @@ async fn an_order_that_waited_for_a_record_sees_its_steps_as_they_are() {
         token,
         step: step.clone(),
         contract: Contract::header("Idempotency-Key").terms(),
+        reconciles: false,
     };
     for command in [Command::Start { token }, begin()] {
         ledger.apply(order(command)).await.unwrap().remove(0).unwrap();

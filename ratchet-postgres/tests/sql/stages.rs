@@ -72,7 +72,12 @@ impl Stage {
         let token = Token::new(1);
         let step = StepName::from_static("charge");
         let start = Command::Start { token };
-        let begin = Command::BeginStep { token, step, contract: Contract::header("Idempotency-Key").terms() };
+        let begin = Command::BeginStep {
+            token,
+            step,
+            contract: Contract::header("Idempotency-Key").terms(),
+            reconciles: false,
+        };
         let cause = || Cause::new(CauseKind::Transport, "a test");
         let settle = |outcome| vec![Command::Start { token }, Command::Settle { token, outcome }];
         let unknown = || Outcome::unknown(cause());

@@ -1,10 +1,10 @@
 //! Looks after the records of a store.
 
-mod consent;
+pub(crate) mod consent;
 mod destinations;
 mod doctor;
 mod list;
-mod output;
+pub(crate) mod output;
 mod pick;
 mod purge;
 mod restore;
@@ -13,7 +13,7 @@ mod show;
 mod shown;
 mod stats;
 mod store;
-mod table;
+pub(crate) mod table;
 
 use std::process::ExitCode;
 

@@ -119,7 +119,9 @@ fn foretell_effect(out: &mut dyn Write, effect: &UnconfirmedEffect) -> io::Resul
         until(effect.recognised_until, "never")
     )?;
     writeln!(out, "            blind sends until {}", until(effect.blind_sends_until, "any time"))?;
-    let what = if effect.pinned {
+    let what = if effect.asked_first {
+        "nothing, before the handler has asked the destination"
+    } else if effect.pinned {
         "what was pinned, byte for byte the same identity"
     } else {
         "nothing is pinned yet"

@@ -6,5 +6,6 @@ mod fields;
 mod hostile;
 mod keys;
 mod operate;
+mod probe;
 mod restored;
 mod support;

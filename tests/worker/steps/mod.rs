@@ -1,6 +1,7 @@
 //! Named steps: what is finished stays finished, and what is not is decided by its own contract.
 
 mod faults;
+mod reconcile;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};

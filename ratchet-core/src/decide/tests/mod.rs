@@ -187,7 +187,16 @@ fn resolve(verdict: Verdict) -> Command {
 }
 
 fn begin(token: u64, step: StepName, contract: Contract) -> Command {
-    Command::BeginStep { token: Token::new(token), step, contract: contract.terms() }
+    Command::BeginStep { token: Token::new(token), step, contract: contract.terms(), reconciles: false }
+}
+
+/// By a handler that can ask.
+fn begin_asking(token: u64, step: StepName, contract: Contract) -> Command {
+    Command::BeginStep { token: Token::new(token), step, contract: contract.terms(), reconciles: true }
+}
+
+fn restart(token: u64, step: StepName) -> Command {
+    Command::RestartStep { token: Token::new(token), step }
 }
 
 fn finish(token: u64, step: StepName, outcome: Outcome) -> Command {

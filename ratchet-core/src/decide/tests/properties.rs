@@ -56,8 +56,10 @@ fn commands() -> impl Strategy<Value = Command> {
         3 => Just(Command::Expire),
         3 => (prop::option::of(step.clone()), body)
             .prop_map(move |(step, body)| pin(0, step, body)),
-        4 => (step.clone(), contracts())
-            .prop_map(move |(step, contract)| begin(0, step, contract)),
+        4 => (step.clone(), contracts(), any::<bool>()).prop_map(move |(step, contract, reconciles)| {
+            Command::BeginStep { token, step, contract: contract.terms(), reconciles }
+        }),
+        1 => step.clone().prop_map(move |step| Command::RestartStep { token, step }),
         4 => (step, outcomes()).prop_map(move |(step, outcome)| Command::FinishStep { token, step, outcome }),
         6 => outcomes().prop_map(move |outcome| Command::Settle { token, outcome }),
         1 => Just(cancel()),
@@ -107,6 +109,7 @@ fn with_token(command: &Command, to: Token) -> Command {
         | Command::Release { token }
         | Command::Pin { token, .. }
         | Command::BeginStep { token, .. }
+        | Command::RestartStep { token, .. }
         | Command::FinishStep { token, .. }
         | Command::Settle { token, .. } => *token = to,
         _ => {}
@@ -130,6 +133,7 @@ fn clears_the_mark(command: &Command, step: Option<&StepName>) -> bool {
             step == Some(finished)
                 && (matches!(outcome, Outcome::Done { .. }) || refused_after_lookup(outcome))
         }
+        Command::RestartStep { step: restarted, .. } => step == Some(restarted),
         Command::Resolve { verdict, .. } => !matches!(verdict, Verdict::StillUnknown { .. }),
         _ => false,
     }
@@ -204,13 +208,26 @@ fn check_silence(before: &Record, command: &Command, decision: &Decision) {
 }
 
 /// A lease, a step or a pin is granted for an effect that may have happened only where a repetition is recognised,
-/// or where somebody declared or accepted a second effect.
-fn check_blind_send(before: &Record, decision: &Decision, now: Timestamp) {
-    if decision.answer != Answer::Leased || before.risk_accepted {
+/// where somebody declared or accepted a second effect, or, for a lease, where the handler asks before it repeats a step.
+fn check_blind_send(before: &Record, command: &Command, decision: &Decision, now: Timestamp) {
+    if before.risk_accepted {
         return;
     }
-    let may_duplicate = before.policy.on_unknown == OnUnknown::MayDuplicate && !before.policy.reconciles;
-    for (name, effect) in effects(before).into_iter().filter(|(_, effect)| effect.may_be_applied) {
+    let can_be_asked =
+        |name: &Option<StepName>| name.as_ref().is_some_and(|name| before.steps[name].reconciles);
+    let granted = |name: &Option<StepName>| match command {
+        Command::Lease { .. } => decision.answer == Answer::Leased && !can_be_asked(name),
+        Command::BeginStep { step, .. } => {
+            decision.answer == Answer::StepBegun && name.as_ref() == Some(step)
+        }
+        Command::Pin { step, .. } => name == step,
+        _ => false,
+    };
+    let unconfirmed = effects(before).into_iter().filter(|(_, effect)| effect.may_be_applied);
+    for (name, effect) in unconfirmed.filter(|(name, _)| granted(name)) {
+        let may_duplicate = before.policy.on_unknown == OnUnknown::MayDuplicate
+            && !before.policy.reconciles
+            && !can_be_asked(&name);
         let sent = effect.first_sent_at().expect("a deadline");
         let recognised = effect.contract.window_end(sent).is_some_and(|end| now < end);
         assert!(recognised || may_duplicate, "{name:?} is sent blindly");
@@ -235,7 +252,7 @@ proptest! {
                 check_record(&decision.record);
                 check_change(&story.record, &command, &decision, story.now);
                 check_silence(&story.record, &command, &decision);
-                check_blind_send(&story.record, &decision, story.now);
+                check_blind_send(&story.record, &command, &decision, story.now);
                 story.record = decision.record;
             }
         }

@@ -1,7 +1,7 @@
 //! Steps: each with a contract, a window, a state and a result of its own.
 
 use super::*;
-use crate::model::StepState;
+use crate::model::{Effect, StepState};
 
 fn in_steps() -> Story {
     Story::running(Contract::STEPS)
@@ -162,4 +162,129 @@ fn an_effect_that_was_pinned_outside_the_steps_is_not_forgotten() {
     let after = in_steps().then([pin(1, None, "body")]).end(unknown());
     assert_eq!((after.state(), after.why()), (State::Uncertain, Some(Uncertainty::NoDeduplication)));
     assert!(after.record.effect.may_be_applied);
+}
+
+fn asked_about(answer: Answer) -> Effect {
+    match answer {
+        Answer::AskAboutStep(effect) => *effect,
+        other => panic!("a question was expected, found {other:?}"),
+    }
+}
+
+/// A step whose destination recognises nothing was entered by a handler that can ask, and fell silent.
+fn silent() -> Story {
+    let begun = in_steps().then([begin_asking(1, CHARGE, Contract::NONE), pin(1, Some(CHARGE), "charge")]);
+    let after = begun.end(unknown());
+    assert_eq!((after.state(), after.record.may_be_applied()), (State::Pending, true));
+    after.wait(HOUR).lease_and_start()
+}
+
+#[test]
+fn a_step_that_must_not_be_repeated_is_asked_about_where_the_handler_can() {
+    let mut story = silent();
+    let before = story.record.clone();
+    let unconfirmed = asked_about(story.tell(begin_asking(2, CHARGE, Contract::NONE)));
+    assert_eq!(unconfirmed.pin.unwrap().wire_key, "invoice:1");
+    assert_eq!(story.record, before, "a question changes nothing");
+}
+
+#[test]
+fn a_handler_that_cannot_ask_any_more_sends_nothing() {
+    let story = silent();
+    let blind = Refusal::NotRepeatable(Uncertainty::NoDeduplication);
+    assert_eq!(story.refusal(begin(2, CHARGE, Contract::NONE)), blind);
+    // Not even where duplicates are allowed: the step said that there is a better way.
+    let mut careless = story;
+    careless.record.policy.on_unknown = OnUnknown::MayDuplicate;
+    assert_eq!(careless.refusal(begin(2, CHARGE, Contract::NONE)), blind);
+    assert_eq!(careless.refusal(pin(2, Some(CHARGE), "charge")), blind);
+}
+
+#[test]
+fn a_handler_that_has_learned_to_ask_does_so() {
+    let mut story = in_steps().then([begin(1, CHARGE, Contract::NONE)]).end(unknown());
+    assert_eq!(story.state(), State::Uncertain);
+    story.record.policy.retry.max_attempts = 3;
+    // A person has it run again, for the sake of another step.
+    story.tell(replay(true));
+    story = story.lease_and_start();
+    story.record.risk_accepted = false;
+    let _ = asked_about(story.tell(begin_asking(2, CHARGE, Contract::NONE)));
+    assert_eq!(story.end(unknown()).state(), State::Pending);
+}
+
+#[test]
+fn a_window_and_a_horizon_that_are_over_lead_to_a_question() {
+    for (contract, wait) in [(HEADER.remembers_for(HOUR), HOUR), (HEADER.remembers_forever(), 3 * DAY)] {
+        let story = in_steps().then([begin_asking(1, CHARGE, contract)]).wait(wait).end(unknown());
+        assert_eq!(story.state(), State::Pending, "{contract:?}");
+        let mut again = story.wait(HOUR).lease_and_start();
+        let unconfirmed = asked_about(again.tell(begin_asking(2, CHARGE, contract)));
+        assert_eq!(unconfirmed.first_started_at, Some(START));
+        // Asked about, it is repeated in a window of its own.
+        assert_eq!(again.tell(restart(2, CHARGE)), Answer::StepBegun);
+        assert_eq!(again.record.steps[&CHARGE].effect.first_sent_at(), Some(at(wait + HOUR)));
+    }
+}
+
+#[test]
+fn a_step_inside_its_window_is_repeated_and_not_asked_about() {
+    let story = in_steps().then([begin_asking(1, CHARGE, HEADER)]).end(unknown());
+    let mut again = story.wait(HOUR).lease_and_start();
+    assert_eq!(again.tell(begin_asking(2, CHARGE, HEADER)), Answer::StepBegun);
+}
+
+#[test]
+fn a_restart_forgets_what_was_sent_and_is_for_unconfirmed_steps_alone() {
+    let mut story = silent();
+    assert_eq!(story.tell(restart(2, CHARGE)), Answer::StepBegun);
+    assert_eq!(step_state(&story, &CHARGE), (StepState::Started, false));
+    assert_eq!(story.record.steps[&CHARGE].effect.pin, None);
+    // What is sent now is nothing that the answer spoke of.
+    assert_eq!(story.refusal(restart(2, CHARGE)), Refusal::NoStep);
+    assert_eq!(story.refusal(restart(2, NOTIFY)), Refusal::NoStep);
+    assert_eq!(story.refusal(restart(1, CHARGE)), Refusal::Superseded);
+    assert_eq!(step_state(&story.end(unknown()), &CHARGE), (StepState::Started, true));
+}
+
+#[test]
+fn questions_are_bounded_by_the_allowed_attempts() {
+    let mut story = silent();
+    let most = story.record.policy.retry.max_attempts;
+    loop {
+        // A wait that the handler asks for is not free while a question is open.
+        story = story.end(told_to_wait(MINUTE));
+        if story.state() != State::Pending {
+            break;
+        }
+        story = story.wait(DAY).lease_and_start();
+    }
+    assert_eq!((story.why(), story.record.attempts), (Some(Uncertainty::AttemptsSpent), most));
+}
+
+#[test]
+fn a_replay_of_a_step_that_can_be_asked_about_accepts_no_risk() {
+    let mut story = silent();
+    story.record.spent = story.record.policy.retry.max_attempts - 1;
+    let mut parked = story.end(unknown());
+    assert_eq!(parked.why(), Some(Uncertainty::AttemptsSpent));
+    let preview = preview_replay(&parked.record, parked.now);
+    assert_eq!(preview.decision, Ok(Answer::Now(State::Pending)));
+    assert!(preview.unconfirmed[0].asked_first);
+    parked.tell(replay(false));
+    let _ = asked_about(parked.lease_and_start().tell(begin_asking(3, CHARGE, Contract::NONE)));
+}
+
+#[test]
+fn a_step_that_cannot_be_asked_about_parks_the_record_beside_one_that_can() {
+    let both = [begin_asking(1, CHARGE, Contract::NONE), begin(1, NOTIFY, Contract::NONE)];
+    let after = in_steps().then(both).end(unknown());
+    assert_eq!((after.state(), after.why()), (State::Uncertain, Some(Uncertainty::NoDeduplication)));
+}
+
+#[test]
+fn what_a_step_can_be_asked_about_says_nothing_about_the_handler_itself() {
+    let story = Story::running(Contract::NONE).then([begin_asking(1, CHARGE, Contract::NONE)]);
+    let after = story.end(unknown());
+    assert_eq!((after.state(), after.why()), (State::Uncertain, Some(Uncertainty::NoDeduplication)));
 }

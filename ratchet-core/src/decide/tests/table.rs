@@ -30,6 +30,10 @@ enum Destination {
     StepInside,
     /// The unfinished step's destination remembers nothing; that of another, finished step does.
     StepNone,
+    /// The same, and the handler can ask it.
+    StepNoneAsks,
+    /// The unfinished step's destination remembers for a day, and the handler can ask it.
+    StepInsideAsks,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +63,7 @@ const SAYS: [Says; 8] = [
     Says::UnknownRequestChanged,
 ];
 
-const DESTINATIONS: [Destination; 7] = [
+const DESTINATIONS: [Destination; 9] = [
     Destination::Inside,
     Destination::WindowOver,
     Destination::Forever,
@@ -67,6 +71,8 @@ const DESTINATIONS: [Destination; 7] = [
     Destination::StepsFinished,
     Destination::StepInside,
     Destination::StepNone,
+    Destination::StepNoneAsks,
+    Destination::StepInsideAsks,
 ];
 
 const TRADEOFFS: [OnUnknown; 3] = [OnUnknown::Park, OnUnknown::MayDuplicate, OnUnknown::MayLose];
@@ -101,9 +107,12 @@ fn cases() -> Vec<Case> {
 
 /// The sentences of the table.
 fn expected(case: Case) -> (State, Option<Uncertainty>) {
-    use Destination::{Inside, None as NoMemory, StepInside, StepNone, StepsFinished, WindowOver};
+    use Destination::{
+        Inside, None as NoMemory, StepInside, StepInsideAsks, StepNone, StepNoneAsks, StepsFinished,
+        WindowOver,
+    };
 
-    let unfinished_step = matches!(case.destination, StepInside | StepNone);
+    let unfinished_step = matches!(case.destination, StepInside | StepNone | StepNoneAsks | StepInsideAsks);
     let may_be_applied = case.earlier_unknown || unfinished_step;
     match case.says {
         Says::Done => (State::Succeeded, None),
@@ -120,7 +129,10 @@ fn expected(case: Case) -> (State, Option<Uncertainty>) {
         Says::UnknownRequestChanged => uncertain(Uncertainty::RequestChanged),
         _ if case.cancel_requested => uncertain(Uncertainty::Cancelled),
         _ => match case.destination {
-            Inside | StepInside | Destination::Forever => retry_then_uncertain(case),
+            StepNoneAsks | StepInsideAsks if asks_first(case) => ask_then_uncertain(case),
+            Inside | StepInside | Destination::Forever | StepNoneAsks | StepInsideAsks => {
+                retry_then_uncertain(case)
+            }
             WindowOver => reconcile_or_trade_off(case, Uncertainty::WindowOver),
             NoMemory | StepNone => reconcile_or_trade_off(case, Uncertainty::NoDeduplication),
             StepsFinished => unreachable!("nothing was under way"),
@@ -148,12 +160,24 @@ fn retry_then_uncertain(case: Case) -> (State, Option<Uncertainty>) {
     }
 }
 
+/// The next attempt cannot repeat the unfinished step, and asks about it.
+fn asks_first(case: Case) -> bool {
+    case.destination == Destination::StepNoneAsks
+        || (case.destination == Destination::StepInsideAsks && case.horizon_over)
+}
+
+/// A question needs no window and no horizon. It is bounded by the allowed attempts, whoever asked to wait.
+fn ask_then_uncertain(case: Case) -> (State, Option<Uncertainty>) {
+    if case.last_attempt { uncertain(Uncertainty::AttemptsSpent) } else { (State::Pending, None) }
+}
+
 /// A wait that the destination asked for, where nothing was sent or where it will recognise what was.
 fn spends_nothing(case: Case) -> bool {
-    use Destination::{Forever, Inside, StepInside};
+    use Destination::{Forever, Inside, StepInside, StepInsideAsks};
 
-    let recognised = matches!(case.destination, Inside | Forever | StepInside);
-    case.says == Says::NotAppliedWait || (case.says == Says::UnknownWait && recognised)
+    let recognised = matches!(case.destination, Inside | Forever | StepInside | StepInsideAsks);
+    let waits = case.says == Says::NotAppliedWait || (case.says == Says::UnknownWait && recognised);
+    waits && !asks_first(case)
 }
 
 fn reconcile_or_trade_off(case: Case, why: Uncertainty) -> (State, Option<Uncertainty>) {
@@ -175,7 +199,7 @@ fn story(case: Case) -> Story {
         Destination::WindowOver => HEADER.remembers_for(HOUR),
         Destination::Forever => HEADER.remembers_forever(),
         Destination::None => Contract::NONE,
-        Destination::StepsFinished | Destination::StepInside | Destination::StepNone => Contract::STEPS,
+        _ => Contract::STEPS,
     };
     let mut story = Story::with(contract, |policy| {
         policy.on_unknown = case.on_unknown;
@@ -184,15 +208,17 @@ fn story(case: Case) -> Story {
     })
     .lease_and_start();
     let (finished, unfinished) = match case.destination {
-        Destination::StepInside => (Some(Contract::NONE), Some(HEADER)),
-        Destination::StepNone => (Some(HEADER), Some(Contract::NONE)),
+        Destination::StepInside | Destination::StepInsideAsks => (Some(Contract::NONE), Some(HEADER)),
+        Destination::StepNone | Destination::StepNoneAsks => (Some(HEADER), Some(Contract::NONE)),
         Destination::StepsFinished => (Some(Contract::NONE), None),
         _ => (None, None),
     };
+    let asks = matches!(case.destination, Destination::StepNoneAsks | Destination::StepInsideAsks);
     if let Some(contract) = finished {
         story = story.then([begin(1, NOTIFY, contract), finish(1, NOTIFY, done())]);
     }
     if let Some(contract) = unfinished {
+        let begin = if asks { begin_asking } else { begin };
         story = story.then([begin(1, CHARGE, contract)]);
     }
     match story.record.steps.get_mut(&CHARGE) {
@@ -222,7 +248,7 @@ fn outcome(says: Says) -> Outcome {
 #[test]
 fn every_combination_ends_in_the_state_of_the_table() {
     let cases = cases();
-    assert_eq!(cases.len(), 8 * (6 * 32 + 16) * 3);
+    assert_eq!(cases.len(), 8 * (8 * 32 + 16) * 3);
     for case in cases {
         let after = story(case).end(outcome(case.says));
         assert_eq!((after.state(), after.why()), expected(case), "{case:?}");
@@ -259,11 +285,11 @@ fn every_retry_waits_for_the_policy_or_for_what_was_asked() {
         }
         // Thirty seconds after the first attempt; two hours where the destination asked for them.
         let (ready_at, spent) = match case.says {
-            Says::NotAppliedWait => (at(3 * HOUR), before_spent(case)),
+            Says::NotAppliedWait if !asks_first(case) => (at(3 * HOUR), before_spent(case)),
             Says::UnknownWait if case.destination == Destination::StepsFinished || spends_nothing(case) => {
                 (at(3 * HOUR), before_spent(case))
             }
-            Says::UnknownWait => (at(3 * HOUR), 1),
+            Says::NotAppliedWait | Says::UnknownWait => (at(3 * HOUR), 1),
             _ => (at(HOUR + 30 * SECOND), 1),
         };
         assert_eq!((after.ready_at, after.spent), (ready_at, spent), "{case:?}");

@@ -155,7 +155,12 @@ pub(super) fn pin(token: u64, step: Option<StepName>, body: &str) -> Command {
 }
 
 pub(super) fn begin(token: u64, step: StepName, contract: Contract) -> Command {
-    Command::BeginStep { token: Token::new(token), step, contract: contract.terms() }
+    Command::BeginStep { token: Token::new(token), step, contract: contract.terms(), reconciles: false }
+}
+
+/// By a handler that can ask.
+pub(super) fn begin_asking(token: u64, step: StepName, contract: Contract) -> Command {
+    Command::BeginStep { token: Token::new(token), step, contract: contract.terms(), reconciles: true }
 }
 
 pub(super) fn finish(token: u64, step: StepName, outcome: Outcome) -> Command {

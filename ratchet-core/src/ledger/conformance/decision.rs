@@ -2,8 +2,8 @@
 
 use super::Fixture;
 use super::build::{
-    CHARGE, COLLECT, DAY, HOUR, MINUTE, NOTIFY, SECOND, WORKER, at, begin, cancel, done, finish, id, json,
-    not_applied, pin, replay, resolve, settle, start, submission, unknown,
+    CHARGE, COLLECT, DAY, HOUR, MINUTE, NOTIFY, SECOND, WORKER, at, begin, begin_asking, cancel, done,
+    finish, id, json, not_applied, pin, replay, resolve, settle, start, submission, unknown,
 };
 use crate::contract::Contract;
 use crate::decide::{
@@ -205,7 +205,7 @@ pub async fn a_full_record_survives_a_round_trip(fixture: Fixture) {
         pin(1, Some(CHARGE), "charge"),
         pin(1, None, "body"),
         finish(1, CHARGE, done(r#"{"charge":"ch_1"}"#)),
-        begin(1, NOTIFY, Contract::header("Key").remembers_forever()),
+        begin_asking(1, NOTIFY, Contract::header("Key").remembers_forever()),
         cancel(),
         settle(1, unknown()),
         replay(true),
@@ -219,6 +219,7 @@ pub async fn a_full_record_survives_a_round_trip(fixture: Fixture) {
     let running = &shadow.record;
     assert!(running.cancel_requested && running.risk_accepted && running.cause.is_some());
     assert!(running.lease.is_some() && running.effect.pin.is_some() && running.steps.len() == 2);
+    assert!(running.steps[&NOTIFY].reconciles && !running.steps[&CHARGE].reconciles);
     same_everywhere(&fixture, running).await;
 
     fixture.advance(SECOND);

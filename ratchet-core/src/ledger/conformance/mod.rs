@@ -164,6 +164,7 @@ macro_rules! conformance {
                 a_pin_is_kept_for_every_later_attempt,
                 a_changed_request_is_refused_and_changes_nothing,
                 steps_are_kept_one_by_one,
+                a_step_that_can_be_asked_about_is_kept,
                 a_retry_waits_as_long_as_the_destination_asks,
                 attempts_are_listed_in_order,
                 an_uncertain_record_says_why,

@@ -1,12 +1,12 @@
 //! What happens inside a lease: start, pins, steps and outcomes.
 
 use super::build::{
-    CHARGE, HOUR, NOTIFY, SECOND, at, begin, claim, done, finish, id, json, not_applied, pin, rejected,
-    request, settle, start, submission, unknown,
+    CHARGE, HOUR, NOTIFY, SECOND, at, begin, begin_asking, claim, done, finish, id, json, not_applied, pin,
+    rejected, request, settle, start, submission, unknown,
 };
 use super::{Fixture, STARTED_AT};
 use crate::contract::Contract;
-use crate::decide::{Answer, Difference, Refusal};
+use crate::decide::{Answer, Command, Difference, Refusal};
 use crate::model::{
     CauseKind, OutcomeKind, Pin, Recipe, Scope, State, StepName, StepState, Submission, Token, Uncertainty,
 };
@@ -89,6 +89,34 @@ pub async fn a_changed_request_is_refused_and_changes_nothing(fixture: Fixture) 
     let parked = fixture.record(&id("invoice:1")).await;
     assert_eq!(parked.uncertainty, Some(Uncertainty::RequestChanged));
     assert_eq!(parked.effect.pin, before.effect.pin);
+}
+
+/// Whether a step's destination can be asked is kept with it, and so is what the answer changes.
+pub async fn a_step_that_can_be_asked_about_is_kept(fixture: Fixture) {
+    let in_steps = Submission { contract: Contract::STEPS.terms(), ..submission("invoice:1") };
+    let invoice = id("invoice:1");
+    fixture.running(in_steps).await;
+    for command in [begin_asking(1, CHARGE, Contract::NONE), pin(1, Some(CHARGE), "body")] {
+        fixture.apply(&invoice, command).await.expect("accepted");
+    }
+    let lost = fixture.apply(&invoice, settle(1, unknown())).await;
+    assert_eq!(lost, Ok(Answer::Settled(State::Pending)));
+    let unconfirmed = fixture.record(&invoice).await.steps[&CHARGE].clone();
+    assert!(unconfirmed.reconciles && unconfirmed.effect.pin.is_some());
+
+    fixture.advance(HOUR);
+    let again = fixture.claimed(&invoice).await;
+    fixture.started(again).await;
+    let ask = Answer::AskAboutStep(Box::new(unconfirmed.effect));
+    assert_eq!(fixture.apply(&invoice, begin_asking(2, CHARGE, Contract::NONE)).await, Ok(ask));
+    let restart = Command::RestartStep { token: Token::new(2), step: CHARGE };
+    assert_eq!(fixture.apply(&invoice, restart).await, Ok(Answer::StepBegun));
+    let restarted = fixture.record(&invoice).await.steps[&CHARGE].clone();
+    assert_eq!(restarted.effect.first_started_at, Some(at(HOUR)));
+    assert!(restarted.reconciles && restarted.effect.pin.is_none() && !restarted.effect.may_be_applied);
+    // The next version of the handler cannot ask.
+    assert_eq!(fixture.apply(&invoice, begin(2, CHARGE, Contract::NONE)).await, Ok(Answer::StepBegun));
+    assert!(!fixture.record(&invoice).await.steps[&CHARGE].reconciles);
 }
 
 /// Each step has a state, a pin and a result of its own; a finished one is not entered again.
