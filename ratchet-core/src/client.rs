@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::admission::KnownGate;
 use crate::decide::{Answer, Command, Refusal, Stored, Verdict};
 use crate::ledger::{
-    Count, Filter, LedgerError, MarkChange, Order, Page, Served, SharedLedger, StoreMark, purge_all,
+    Count, Filter, LedgerError, MarkChange, Page, Served, SharedLedger, StoreMark, order, purge_all,
 };
 use crate::model::{
     Attempt, AuditEntry, Conflict, HiddenPaths, Namespace, Record, RecordId, Renewal, State, Submission,
@@ -331,8 +331,7 @@ impl Client {
         action: &'static str,
         command: Command,
     ) -> Result<Answer, ManageError> {
-        let answers = self.ledger.apply(vec![Order { id: id.clone(), command }]).await?;
-        let answer = answers.into_iter().next().ok_or(LedgerError::Closed)?;
+        let answer = order(&*self.ledger, &id, command).await?;
         telemetry::managed(&id, action, &answer);
         answer.map_err(ManageError::Refused)
     }

@@ -5,14 +5,15 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::{JoinError, JoinHandle};
+use tokio::task::JoinError;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
+use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
 use crate::context::{CancelReason, Cancellation, Context, LeaseClock, Reading};
 use crate::contract::Contract;
 use crate::decide::{Answer, Command, LONGEST_LEASE, Refusal, Stored};
-use crate::ledger::{LedgerError, Order, SharedLedger};
+use crate::ledger::{LedgerError, SharedLedger, order, report};
 use crate::model::{Cause, CauseKind, Outcome, Record, RecordId, WorkerId};
 use crate::telemetry;
 use crate::time::SharedClock;
@@ -82,7 +83,7 @@ impl Execution {
         let span = span.clamp(Duration::from_millis(3), LONGEST_LEASE);
         let asked = Reading::of(&clock);
         let lease = Command::Lease { worker: name.clone(), duration: span, start_if_safe: true };
-        match order(&ledger, &id, lease).await? {
+        match order(&*ledger, &id, lease).await? {
             Ok(Answer::Parked(why)) => return Ok(Err(Refusal::NotRepeatable(why))),
             Ok(_) => {}
             Err(refusal) => return Ok(Err(refusal)),
@@ -95,7 +96,7 @@ impl Execution {
             return Ok(Err(Refusal::Superseded));
         };
         if lease.started_at.is_none() {
-            let start = order(&ledger, &record.id, Command::Start { token: record.token }).await;
+            let start = order(&*ledger, &record.id, Command::Start { token: record.token }).await;
             if !matches!(start, Ok(Ok(_))) {
                 give_back(&ledger, &record).await;
                 return start.map(|answer| Err(answer.err().unwrap_or(Refusal::Superseded)));
@@ -134,9 +135,9 @@ impl Execution {
         &self,
         handler: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Cause> {
-        let mut running = Running(tokio::spawn(handler.in_current_span()));
+        let mut running = AbortOnDropHandle::new(tokio::spawn(handler.in_current_span()));
         let ended = tokio::select! {
-            joined = &mut running.0 => joined.map_err(|error| broken_off(&error)),
+            joined = &mut running => joined.map_err(|error| broken_off(&error)),
             () = sleep(self.record.policy.timeout) => {
                 self.cancellation.cancel(CancelReason::Timeout);
                 Err(Cause::new(CauseKind::Timeout, "the attempt ran longer than its timeout"))
@@ -158,36 +159,16 @@ impl Execution {
     pub async fn settle(self, outcome: Outcome) -> Result<Result<Answer, Refusal>, LedgerError> {
         self.lease.end();
         let outcome = self.context.judge(outcome);
-        let command = Command::Settle { token: self.record.token, outcome: outcome.clone() };
-        let mut wait = Duration::from_millis(50);
-        let report = async {
-            loop {
-                match order(&self.ledger, &self.record.id, command.clone()).await {
-                    Ok(answer) => break answer,
-                    Err(error) => tracing::warn!(%error, "the outcome could not be written; trying again"),
-                }
-                sleep(wait).await;
-                wait = (wait * 2).min(Duration::from_secs(5));
-            }
-        };
-        match timeout(self.span, report).await {
+        let Record { id, token, .. } = &self.record;
+        match timeout(self.span, report(&*self.ledger, id, *token, &outcome)).await {
             Ok(answer) => {
-                self.log(&outcome, &answer);
+                telemetry::reported(&id.operation, &outcome, &answer);
                 Ok(answer)
             }
             Err(elapsed) => {
                 tracing::error!(outcome = outcome.kind().as_str(), "the outcome could not be written");
                 Err(LedgerError::Store { doing: "write an outcome", source: elapsed.into() })
             }
-        }
-    }
-
-    fn log(&self, outcome: &Outcome, answer: &Result<Answer, Refusal>) {
-        let name = outcome.kind().as_str();
-        match answer {
-            Ok(Answer::Settled(state)) => telemetry::settled(&self.record.id.operation, outcome, *state),
-            Ok(_) => tracing::warn!(outcome = name, "reported late: the record has gone on"),
-            Err(refusal) => tracing::warn!(outcome = name, %refusal, "the outcome was refused"),
         }
     }
 
@@ -199,7 +180,7 @@ impl Execution {
             beats.tick().await;
             let asked = Reading::of(&self.clock);
             let renew = Command::Renew { token: self.record.token, duration: self.span };
-            match timeout(self.span / 3, order(&self.ledger, &self.record.id, renew)).await {
+            match timeout(self.span / 3, order(&*self.ledger, &self.record.id, renew)).await {
                 Ok(Ok(Ok(Answer::Renewed { cancel_requested, .. }))) => {
                     self.lease.extend(asked, self.span);
                     if cancel_requested {
@@ -226,24 +207,13 @@ impl Drop for Execution {
     }
 }
 
-async fn order(
-    ledger: &SharedLedger,
-    id: &RecordId,
-    command: Command,
-) -> Result<Result<Answer, Refusal>, LedgerError> {
-    let answers = ledger.apply(vec![Order { id: id.clone(), command }]).await?;
-    answers.into_iter().next().ok_or(LedgerError::Closed)
-}
-
 /// The handler is not entered, whether the start was written or not. Where this fails too, the lease ends by itself.
 async fn give_back(ledger: &SharedLedger, record: &Record) {
-    let cause = Cause::new(CauseKind::Handler, "the handler was not entered");
-    let outcome = Outcome::NotApplied { cause, retry_after: Some(Duration::ZERO) };
-    let commands =
-        [Command::Settle { token: record.token, outcome }, Command::Release { token: record.token }];
+    let token = record.token;
+    let commands = [Command::Settle { token, outcome: Outcome::not_entered() }, Command::Release { token }];
     for command in commands {
         // Either is refused where the other fits.
-        let _ = order(ledger, &record.id, command).await;
+        let _ = order(&**ledger, &record.id, command).await;
     }
 }
 
@@ -253,14 +223,5 @@ fn broken_off(error: &JoinError) -> Cause {
         Cause::new(CauseKind::Panic, "the handler panicked")
     } else {
         Cause::new(CauseKind::Shutdown, "the program stopped before the attempt ended")
-    }
-}
-
-/// A handler in its own task, which ends with this value.
-struct Running<T>(JoinHandle<T>);
-
-impl<T> Drop for Running<T> {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }

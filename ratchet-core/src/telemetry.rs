@@ -16,8 +16,18 @@ pub(crate) fn submitted(operation: &OperationName, key: KeyDigest, answer: &Subm
         .increment(1);
 }
 
-/// An attempt ended, and this is how its record goes on. Runs inside the attempt's span, which names the record.
-pub(crate) fn settled(operation: &OperationName, outcome: &Outcome, state: State) {
+/// An attempt told its outcome, and this is what became of it. Runs inside the attempt's span, which names the record.
+pub(crate) fn reported(operation: &OperationName, outcome: &Outcome, answer: &Result<Answer, Refusal>) {
+    let name = outcome.kind().as_str();
+    match answer {
+        Ok(Answer::Settled(state)) => settled(operation, outcome, *state),
+        Ok(_) => tracing::warn!(outcome = name, "reported late: the record has gone on"),
+        Err(refusal) => tracing::warn!(outcome = name, %refusal, "the outcome was refused"),
+    }
+}
+
+/// An attempt ended, and this is how its record goes on.
+fn settled(operation: &OperationName, outcome: &Outcome, state: State) {
     let outcome_name = outcome.kind().as_str();
     match outcome.cause() {
         None => tracing::debug!(outcome = outcome_name, %state, "attempt ended"),

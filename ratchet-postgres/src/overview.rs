@@ -43,8 +43,7 @@ pub(crate) async fn census(
             min(r.created_at) AS oldest \
         FROM ratchet.progress AS p JOIN ratchet.records AS r ON r.id = p.record_id WHERE p.namespace = $1 \
         GROUP BY p.operation, p.version, p.state ORDER BY p.operation, p.version, p.state";
-    // A plan of its own, which the sizes of today decide: this one reads everything.
-    let rows = sqlx::query(CENSUS).persistent(false).bind(namespace.as_str()).fetch_all(connection).await;
+    let rows = sqlx::query(CENSUS).bind(namespace.as_str()).fetch_all(connection).await;
     let count = |row| {
         let row = Columns(row);
         Ok(Count {

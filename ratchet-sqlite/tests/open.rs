@@ -8,10 +8,7 @@ use std::sync::Arc;
 use common::{all, claim, id, open, other_connection, payload, settle, submit, submit_new, url};
 use ratchet_core::decide::Stored;
 use ratchet_core::ledger::Declaration;
-use ratchet_core::{
-    Contract, HiddenPaths, Ledger as _, LedgerError, Outcome, Policy, Priority, Queue, State, Submitted,
-    Version, VolatileFields,
-};
+use ratchet_core::{Ledger as _, LedgerError, Outcome, State, Submitted, Version};
 use ratchet_sqlite::SqliteLedger;
 use sqlx::Connection as _;
 
@@ -60,19 +57,7 @@ async fn a_file_that_is_no_database_is_damaged_and_left_alone() {
 #[tokio::test]
 async fn a_reopened_ledger_holds_everything() {
     let directory = tempfile::tempdir().unwrap();
-    let template = Declaration {
-        operation: common::OPERATION,
-        version: Version::from_static("1"),
-        template: "invoice:<id>:collect:v1".to_owned(),
-        forms: Vec::new(),
-        new_identity: None,
-        hidden: HiddenPaths::default(),
-        volatile: VolatileFields::default(),
-        policy: Policy::DEFAULT,
-        contract: Contract::NONE.terms(),
-        priority: Priority(0),
-        queue: Queue::DEFAULT,
-    };
+    let template = Declaration::new(common::OPERATION, Version::from_static("1"), "invoice:<id>:collect:v1");
     let ledger = open(directory.path()).await;
     ledger.declare(vec![template.clone()]).await.unwrap();
     submit_new(&ledger, "a").await;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sqlx::{Connection as _, PgConnection};
 
-use crate::{Cutter, Server};
+use crate::Server;
 
 /// An empty database, which another test gets after this value is dropped.
 #[derive(Debug)]
@@ -59,12 +59,6 @@ impl Database<'_> {
     #[must_use]
     pub fn url_as(&self, role: &str) -> String {
         self.server.url_as(role, &self.name)
-    }
-
-    /// Its address by a way that can be cut.
-    #[must_use]
-    pub fn url_through(&self, cutter: &Cutter) -> String {
-        cutter.url(&self.name)
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -12,12 +12,10 @@
 //! It needs the programs `initdb` and `pg_ctl`, in the search path or where Debian puts them.
 #![allow(clippy::missing_panics_doc, reason = "tests fail by panicking")]
 
-mod cutter;
 mod database;
 mod proxy;
 mod server;
 
-pub use cutter::{Cut, Cutter};
 pub use database::Database;
 pub use proxy::{Fault, Proxy};
 pub use server::{Server, shared};

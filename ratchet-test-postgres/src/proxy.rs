@@ -24,10 +24,13 @@ pub enum Fault {
     FreezeBeforeRequest,
     /// The same after the server did what it was asked.
     FreezeBeforeAnswer,
+    /// The connection ends for the program at once, and the server gets the request when all passes again, as by a network
+    /// that broke behind it.
+    CutAndDeliverLater,
 }
 
 impl Fault {
-    /// Every one.
+    /// Every one that is over with the exchange.
     pub const ALL: [Self; 5] = [
         Self::CutBeforeRequest,
         Self::CutBeforeAnswer,
@@ -62,6 +65,10 @@ enum Next {
         after: usize,
         fault: Fault,
     },
+    At {
+        text: &'static str,
+        fault: Fault,
+    },
     Always(Fault),
 }
 
@@ -87,6 +94,11 @@ impl Proxy {
     /// Lets so many exchanges pass, of whatever connection, and then has one fail.
     pub fn fail_once(&self, after: usize, fault: Fault) {
         *self.plan.next() = Next::Once { after, fault };
+    }
+
+    /// Has the exchange fail in which a program next sends this text.
+    pub fn fail_at(&self, text: &'static str, fault: Fault) {
+        *self.plan.next() = Next::At { text, fault };
     }
 
     /// Has every exchange fail from now on, also those of new connections.
@@ -127,12 +139,19 @@ impl Plan {
         self.socket.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What happens to the exchange that begins.
-    fn fault(&self) -> Option<Fault> {
+    /// What happens to the exchange that begins with what was sent.
+    fn fault(&self, sent: &[u8]) -> Option<Fault> {
         let mut next = self.next();
         match *next {
             Next::Nothing => None,
             Next::Always(fault) => Some(fault),
+            Next::At { text, fault } => {
+                let is_here = sent.windows(text.len()).any(|part| part == text.as_bytes());
+                is_here.then(|| {
+                    *next = Next::Nothing;
+                    fault
+                })
+            }
             Next::Once { after: 0, fault } => {
                 *next = Next::Nothing;
                 Some(fault)
@@ -168,19 +187,26 @@ async fn carry(mut client: TcpStream, mut server: UnixStream, plan: &Plan) -> io
             length = client.read(&mut request) => {
                 let length = length?;
                 if !std::mem::replace(&mut asked, true) {
-                    fault = plan.fault();
+                    fault = plan.fault(&request[..length]);
                 }
                 match fault {
                     _ if length == 0 => return Ok(()),
                     Some(Fault::CutBeforeRequest) => return Ok(()),
                     Some(Fault::FreezeBeforeRequest) => return freeze(plan).await,
+                    Some(Fault::CutAndDeliverLater) => {
+                        let healed = plan.healed.notified();
+                        drop(client);
+                        healed.await;
+                        server.write_all(&request[..length]).await?;
+                        return server.read(&mut answer).await.map(drop);
+                    }
                     _ => server.write_all(&request[..length]).await?,
                 }
             }
             length = server.read(&mut answer) => {
                 let length = length?;
                 if !std::mem::replace(&mut asked, false) {
-                    fault = plan.fault();
+                    fault = plan.fault(b"");
                 }
                 match fault.take() {
                     _ if length == 0 => return Ok(()),

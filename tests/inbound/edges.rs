@@ -94,18 +94,7 @@ async fn what_is_run_again_has_the_identity_of_the_first_time() {
 #[tokio::test]
 async fn a_server_that_stops_waits_for_what_clients_have_left() {
     let (stage, mut entered) = Stage::new();
-    let held = stage.clone();
-    let service = Service::new(
-        |layer| layer,
-        move |call| {
-            let stage = held.clone();
-            async move {
-                stage.wait(call.number).await;
-                plain(201, "charged")
-            }
-        },
-    )
-    .await;
+    let service = Service::held(&stage, |layer| layer, "charged").await;
     let client = tokio::spawn(service.post("k").send());
     entered.recv().await.unwrap();
     client.abort();

@@ -52,6 +52,23 @@ impl Service {
         Self::start(async { MemoryLedger::new() as SharedLedger }, adjust, handler).await
     }
 
+    /// On a ledger in memory, with a handler that waits on the stage before it answers.
+    pub(crate) async fn held(
+        stage: &Stage,
+        adjust: impl FnOnce(IdempotencyLayer) -> IdempotencyLayer,
+        answer: &'static str,
+    ) -> Self {
+        let stage = stage.clone();
+        let handler = move |call: Call| {
+            let stage = stage.clone();
+            async move {
+                stage.wait(call.number).await;
+                plain(201, answer)
+            }
+        };
+        Self::new(adjust, handler).await
+    }
+
     /// On a ledger in memory whose time a test moves.
     pub(crate) async fn with_clock<F>(
         clock: &Arc<ManualClock>,

@@ -31,7 +31,7 @@ enum Task {
     },
     /// Lists the steps of `test`.
     Steps,
-    /// Makes the Python with psycopg that a test runs, in the folder of build products.
+    /// Makes the Python with the packages of the tests, in the folder of build products.
     Python,
     /// Measures the lexicons on labelled keys and names.
     Lexicon(lexicon::Files),

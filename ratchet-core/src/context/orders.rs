@@ -9,12 +9,10 @@ use std::time::Duration;
 use crate::admission::{Gate, GateAnswer, GateOrder};
 use crate::decide::{Answer, Command, Jitter, Moment, Refusal, decide};
 use crate::failure::Failure;
-use crate::ledger::{LedgerError, Order, SharedLedger};
+use crate::ledger::{LedgerError, Ordered, SharedLedger, order};
 use crate::model::{Cause, CauseKind, Outcome, Record, RecordId, Token, WorkerId};
 use crate::time::SharedClock;
 
-/// What comes of a command.
-pub(crate) type Ordered = Result<Result<Answer, Refusal>, LedgerError>;
 pub(crate) type OrderFuture<'a> = Pin<Box<dyn Future<Output = Ordered> + Send + 'a>>;
 pub(crate) type GateFuture<'a> = Pin<Box<dyn Future<Output = Result<GateAnswer, LedgerError>> + Send + 'a>>;
 
@@ -35,11 +33,7 @@ pub(crate) struct LedgerOrders {
 
 impl Orders for LedgerOrders {
     fn order(&self, command: Command) -> OrderFuture<'_> {
-        Box::pin(async move {
-            let order = Order { id: self.id.clone(), command };
-            let answers = self.ledger.apply(vec![order]).await?;
-            answers.into_iter().next().ok_or(LedgerError::Closed)
-        })
+        Box::pin(order(&*self.ledger, &self.id, command))
     }
 
     fn gate(&self, order: GateOrder) -> GateFuture<'_> {

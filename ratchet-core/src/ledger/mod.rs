@@ -12,6 +12,7 @@ mod mark;
 #[cfg(feature = "testing")]
 mod memory;
 mod offer;
+mod order;
 mod purge;
 
 use std::fmt;
@@ -30,15 +31,17 @@ pub use mark::{HighWaterMark, MarkChange, StoreMark};
 #[cfg(feature = "testing")]
 pub use memory::MemoryLedger;
 pub use offer::{AwaitedEnds, Offer, Room};
+pub use order::Order;
+pub(crate) use order::{Ordered, order, report};
 pub(crate) use purge::purge_all;
 
 use crate::admission::{GateAnswer, GateOrder, KnownGate};
 use crate::contract::{Contract, Terms};
-use crate::decide::{Answer, Command, Refusal, Stored};
+use crate::decide::{Answer, Refusal, Stored};
 use crate::key_part::Form;
 use crate::model::{
-    Attempt, AuditEntry, Cause, CauseKind, HiddenPaths, Namespace, OperationName, Outcome, Priority, Queue,
-    Record, RecordId, State, Submission, Submitted, Version, VolatileFields, WorkerId,
+    Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Priority, Queue, Record, RecordId, State,
+    Submission, Submitted, Version, VolatileFields, WorkerId,
 };
 use crate::policy::Policy;
 use crate::time::Timestamp;
@@ -243,32 +246,6 @@ pub struct Count {
     pub records: u64,
     /// When the oldest of them was submitted.
     pub oldest: Timestamp,
-}
-
-/// A command for one record.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Order {
-    /// Which record.
-    pub id: RecordId,
-    /// What to do.
-    pub command: Command,
-}
-
-impl Order {
-    /// Gives back a lease that nobody took over: its handler was not entered. Where the lease counts as the start, that is an
-    /// attempt which certainly had no effect; as a wait, it spends none of those that are allowed.
-    #[must_use]
-    pub fn giving_back(record: Record) -> Self {
-        let started = record.lease.as_ref().is_some_and(|lease| lease.started_at.is_some());
-        let command = if started {
-            let cause = Cause::new(CauseKind::Handler, "the handler was not entered");
-            let outcome = Outcome::NotApplied { cause, retry_after: Some(Duration::ZERO) };
-            Command::Settle { token: record.token, outcome }
-        } else {
-            Command::Release { token: record.token }
-        };
-        Self { id: record.id, command }
-    }
 }
 
 /// What a worker says about an operation before it starts.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::cause::Cause;
+use super::cause::{Cause, CauseKind};
 use super::payload::Payload;
 
 /// What an attempt knows about its effect when it ends.
@@ -56,6 +56,12 @@ pub enum OutcomeKind {
 }
 
 impl Outcome {
+    /// The handler was not entered. As a wait, it spends none of the allowed attempts: nobody tried.
+    pub(crate) fn not_entered() -> Self {
+        let cause = Cause::new(CauseKind::Handler, "the handler was not entered");
+        Self::NotApplied { cause, retry_after: Some(Duration::ZERO) }
+    }
+
     /// The effect happened and left nothing to tell.
     #[must_use]
     pub const fn done(result: Payload) -> Self {

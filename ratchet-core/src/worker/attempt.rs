@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::{JoinError, JoinHandle};
+use tokio::task::JoinError;
 use tokio::time::{sleep, timeout};
+use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
 use super::Shared;
 use super::heartbeat::Held;
 use super::slots::{LONGEST_WAIT, Place};
 use crate::context::{CancelReason, Context};
-use crate::decide::{Answer, Command, Refusal};
-use crate::ledger::{LedgerError, Order, Served};
+use crate::decide::{Answer, Command};
+use crate::ledger::{Served, order, report};
 use crate::model::{Cause, CauseKind, Outcome, Record, State};
 use crate::operation::Call;
 use crate::telemetry;
@@ -37,7 +38,7 @@ pub(super) async fn execute(shared: Arc<Shared>, mut record: Record, held: Held,
     }
     if !started {
         let answer = tokio::select! {
-            answer = order(&shared, &record, Command::Start { token: record.token }) => answer,
+            answer = order(&*shared.ledger, &record.id, Command::Start { token: record.token }) => answer,
             // Whether it counts as started is not known; the lease ends by itself.
             () = shared.abandon.cancelled() => return,
         };
@@ -66,22 +67,11 @@ pub(super) async fn execute(shared: Arc<Shared>, mut record: Record, held: Held,
 /// The handler was not entered: a lease without a start costs nothing, and a start without a handler had no effect.
 async fn give_back(shared: &Shared, record: &Record, maybe_started: bool) {
     if maybe_started {
-        // As a wait, it spends none of the allowed attempts: nobody tried.
-        let cause = Cause::new(CauseKind::Handler, "the handler was not entered");
-        settle(shared, record, Outcome::NotApplied { cause, retry_after: Some(Duration::ZERO) }).await;
+        settle(shared, record, Outcome::not_entered()).await;
     }
     // Refused where the outcome above was accepted.
-    let release = order(shared, record, Command::Release { token: record.token });
+    let release = order(&*shared.ledger, &record.id, Command::Release { token: record.token });
     let _ = timeout(LET_GO, release).await;
-}
-
-pub(super) async fn order(
-    shared: &Shared,
-    record: &Record,
-    command: Command,
-) -> Result<Result<Answer, Refusal>, LedgerError> {
-    let answers = shared.ledger.apply(vec![Order { id: record.id.clone(), command }]).await?;
-    answers.into_iter().next().ok_or(LedgerError::Closed)
 }
 
 async fn run_handler(shared: &Arc<Shared>, record: &Record, held: &Held) -> Outcome {
@@ -101,14 +91,15 @@ async fn run_handler(shared: &Arc<Shared>, record: &Record, held: &Held) -> Outc
     let Ok(context) = context else { return not_entered("the identity is longer than a key may be") };
     let call = Call::new(context.clone(), Arc::clone(&shared.states));
     // A task of its own, so that a panic ends here and an abort works between two polls.
-    let mut running = Running(tokio::spawn(handler.run(call, record.input.clone()).in_current_span()));
+    let handler = handler.run(call, record.input.clone()).in_current_span();
+    let mut running = AbortOnDropHandle::new(tokio::spawn(handler));
     let outcome = tokio::select! {
-        joined = &mut running.0 => ended(joined, CauseKind::Shutdown, STOPPED),
+        joined = &mut running => ended(joined, CauseKind::Shutdown, STOPPED),
         () = sleep(record.policy.timeout) => {
             held.signals.cancellation.cancel(CancelReason::Timeout);
-            running.give_up(CauseKind::Timeout, "the attempt ran longer than its timeout").await
+            give_up(&mut running, CauseKind::Timeout, "the attempt ran longer than its timeout").await
         }
-        () = shared.abandon.cancelled() => running.give_up(CauseKind::Shutdown, STOPPED).await,
+        () = shared.abandon.cancelled() => give_up(&mut running, CauseKind::Shutdown, STOPPED).await,
     };
     // Whatever the handler left running sends nothing more under this lease.
     held.signals.clock.end();
@@ -121,26 +112,15 @@ fn not_entered(why: &str) -> Outcome {
     Outcome::NotApplied { cause: Cause::new(CauseKind::Handler, why), retry_after: None }
 }
 
-/// A handler in its own task, which ends with this value.
-struct Running(JoinHandle<Outcome>);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.abort();
+/// Lets the handler, which was told to stop, say what it knows, and stops it if it does not.
+async fn give_up(running: &mut AbortOnDropHandle<Outcome>, kind: CauseKind, why: &str) -> Outcome {
+    if let Ok(joined) = timeout(LET_GO, &mut *running).await {
+        return ended(joined, kind, why);
     }
-}
-
-impl Running {
-    /// Lets the handler, which was told to stop, say what it knows, and stops it if it does not.
-    async fn give_up(&mut self, kind: CauseKind, why: &str) -> Outcome {
-        if let Ok(joined) = timeout(LET_GO, &mut self.0).await {
-            return ended(joined, kind, why);
-        }
-        self.0.abort();
-        match timeout(LET_GO, &mut self.0).await {
-            Ok(joined) => ended(joined, kind, why),
-            Err(_) => Outcome::unknown(Cause::new(kind, why)),
-        }
+    running.abort();
+    match timeout(LET_GO, running).await {
+        Ok(joined) => ended(joined, kind, why),
+        Err(_) => Outcome::unknown(Cause::new(kind, why)),
     }
 }
 
@@ -155,35 +135,19 @@ fn ended(joined: Result<Outcome, JoinError>, kind: CauseKind, why: &str) -> Outc
     }
 }
 
-/// Reports the outcome until the ledger has it: what happened must not be forgotten because a disk was full.
+/// Reports the outcome until the ledger has it, or the worker cannot wait any longer.
 async fn settle(shared: &Shared, record: &Record, outcome: Outcome) {
-    let command = Command::Settle { token: record.token, outcome: outcome.clone() };
-    let mut wait = Duration::from_millis(50);
-    let report = async {
-        loop {
-            match order(shared, record, command.clone()).await {
-                Ok(answer) => break answer,
-                Err(error) => tracing::warn!(%error, "the outcome could not be written; trying again"),
-            }
-            sleep(wait).await;
-            wait = (wait * 2).min(Duration::from_secs(5));
-        }
-    };
     let given_up = async {
         shared.abandon.cancelled().await;
         sleep(LAST_REPORT).await;
     };
     tokio::select! {
-        answer = report => match answer {
-            Ok(Answer::Settled(state)) => {
-                if state == State::Uncertain {
-                    shared.parked.notify_one();
-                }
-                telemetry::settled(&record.id.operation, &outcome, state);
+        answer = report(&*shared.ledger, &record.id, record.token, &outcome) => {
+            if answer == Ok(Answer::Settled(State::Uncertain)) {
+                shared.parked.notify_one();
             }
-            Ok(_) => tracing::warn!(outcome = outcome.kind().as_str(), "reported late: the record has gone on"),
-            Err(refusal) => tracing::warn!(outcome = outcome.kind().as_str(), %refusal, "the outcome was refused"),
-        },
+            telemetry::reported(&record.id.operation, &outcome, &answer);
+        }
         () = given_up => tracing::error!(outcome = outcome.kind().as_str(), "the outcome could not be written before the end"),
     }
 }

@@ -7,9 +7,8 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::Shared;
-use super::attempt::order;
 use crate::decide::{Answer, Command, Verdict};
-use crate::ledger::{LedgerError, Served};
+use crate::ledger::{LedgerError, Served, order};
 use crate::model::Record;
 use crate::reconcile::{About, Inquiry};
 use crate::telemetry;
@@ -66,7 +65,7 @@ async fn look_into(shared: Arc<Shared>, record: Record) -> bool {
     let Some(handler) = shared.registry.get(&of) else { return false };
     let Ok(about) = About::record(&record) else { return false };
     // Whoever writes this down asks; the others find that it is not due.
-    match order(&shared, &record, Command::Ask { at_most: record.policy.timeout }).await {
+    match order(&*shared.ledger, &record.id, Command::Ask { at_most: record.policy.timeout }).await {
         Ok(Ok(Answer::Asking)) => {}
         Ok(_) => return false,
         Err(error) => {
@@ -86,7 +85,7 @@ async fn look_into(shared: Arc<Shared>, record: Record) -> bool {
         seen: record.token,
         verdict,
     };
-    match order(&shared, &record, command).await {
+    match order(&*shared.ledger, &record.id, command).await {
         Ok(answer) => telemetry::managed(&record.id, "reconcile", &answer),
         // The next question finds the same.
         Err(error) => tracing::warn!(%error, "a verdict could not be written down"),

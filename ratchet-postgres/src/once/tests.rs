@@ -7,7 +7,7 @@ use ratchet_core::{
     Contract, Generation, Key, Ledger as _, MemoryLedger, Namespace, OperationName, OutcomeKind, Payload,
     Policy, Priority, Queue, RecordId, Submission, Version, WorkerId,
 };
-use ratchet_test_postgres::{Cut, Cutter, Database, shared};
+use ratchet_test_postgres::{Database, Fault, Proxy, shared};
 use sqlx::Connection as _;
 use sqlx::postgres::PgPoolOptions;
 
@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_secs(20);
 /// An attempt, and a database of its own to act in, whose one connection can be cut.
 struct Stage {
     database: Database<'static>,
-    proxy: Cutter,
+    proxy: Proxy,
     pool: PgPool,
     ctx: Context,
     runs: AtomicU32,
@@ -38,12 +38,12 @@ impl Stage {
         crate::migrate_effects(&mut connection).await.unwrap();
         let table = "CREATE TABLE bookings (id bigint GENERATED ALWAYS AS IDENTITY)";
         sqlx::raw_sql(table).execute(&mut connection).await.unwrap();
-        let proxy = shared().cutter().await;
+        let proxy = shared().proxy().await;
         let pool = PgPoolOptions::new().max_connections(1).after_connect(move |connection, _| {
             let setting = "SELECT set_config('default_transaction_isolation', $1, false)";
             Box::pin(async move { sqlx::query(setting).bind(isolation).execute(connection).await.map(drop) })
         });
-        let pool = pool.connect(&database.url_through(&proxy)).await.unwrap();
+        let pool = pool.connect(&proxy.url(&database)).await.unwrap();
         Self { database, proxy, pool, ctx: attempt().await, runs: AtomicU32::new(0) }
     }
 
@@ -117,16 +117,16 @@ async fn attempt() -> Context {
 #[tokio::test]
 async fn a_commit_whose_answer_is_lost_is_found_by_reading_the_row() {
     let stage = Stage::new().await;
-    stage.proxy.cut("COMMIT", Cut::After);
+    stage.proxy.fail_at("COMMIT", Fault::CutBeforeAnswer);
     assert_eq!(stage.book(LONG).await.unwrap(), 1);
-    assert!(stage.proxy.has_cut());
+    assert!(!stage.proxy.is_to_fail());
     assert_eq!(stage.seen().await, (1, 1, 1));
 }
 
 #[tokio::test]
 async fn a_commit_that_did_not_arrive_is_not_applied() {
     let stage = Stage::new().await;
-    stage.proxy.cut("COMMIT", Cut::Before);
+    stage.proxy.fail_at("COMMIT", Fault::CutBeforeRequest);
     let error = stage.book(LONG).await.unwrap_err();
     assert_eq!((error.kind(), error.outcome().kind()), (OnceErrorKind::Store, OutcomeKind::NotApplied));
     assert_eq!(stage.seen().await, (0, 0, 1));
@@ -137,10 +137,10 @@ async fn a_commit_that_did_not_arrive_is_not_applied() {
 async fn a_commit_that_arrives_while_the_row_is_read_is_found() {
     for isolation in ["read committed", "serializable"] {
         let stage = Stage::isolated(isolation).await;
-        stage.proxy.cut("COMMIT", Cut::Held);
+        stage.proxy.fail_at("COMMIT", Fault::CutAndDeliverLater);
         let (booked, ()) = tokio::join!(stage.book(LONG), async {
             stage.waits().await;
-            stage.proxy.release();
+            stage.proxy.heal();
         });
         assert_eq!(booked.unwrap(), 1, "{isolation}");
         assert_eq!(stage.seen().await, (1, 1, 1));
@@ -150,11 +150,11 @@ async fn a_commit_that_arrives_while_the_row_is_read_is_found() {
 #[tokio::test]
 async fn a_transaction_that_stays_open_is_unknown_and_the_next_attempt_reads_the_row() {
     let stage = Stage::new().await;
-    stage.proxy.cut("COMMIT", Cut::Held);
+    stage.proxy.fail_at("COMMIT", Fault::CutAndDeliverLater);
     let error = stage.book(SHORTLY).await.unwrap_err();
     assert_eq!((error.kind(), error.outcome().kind()), (OnceErrorKind::CommitUnknown, OutcomeKind::Unknown));
     assert_eq!(stage.unsent(), OutcomeKind::Unknown);
-    stage.proxy.release();
+    stage.proxy.heal();
     // Waits for it.
     assert_eq!(stage.book(LONG).await.unwrap(), 1);
     assert_eq!(stage.seen().await, (1, 1, 1));
@@ -163,7 +163,7 @@ async fn a_transaction_that_stays_open_is_unknown_and_the_next_attempt_reads_the
 #[tokio::test]
 async fn where_there_is_no_connection_to_read_the_row_the_effect_is_unknown() {
     let stage = Stage::new().await;
-    stage.proxy.cut("COMMIT", Cut::After);
+    stage.proxy.fail_at("COMMIT", Fault::CutBeforeAnswer);
     let guard = EffectGuard::of(&stage.ctx, "book").unwrap();
     let booked = looking_back_for(SHORTLY, &stage.pool, &guard, async |_| {
         drop(stage.pool.close());
@@ -176,7 +176,7 @@ async fn where_there_is_no_connection_to_read_the_row_the_effect_is_unknown() {
 #[tokio::test]
 async fn a_call_that_is_dropped_at_its_commit_is_unknown_for_the_attempt() {
     let stage = Stage::new().await;
-    stage.proxy.cut("COMMIT", Cut::Held);
+    stage.proxy.fail_at("COMMIT", Fault::CutAndDeliverLater);
     let hanging = async {
         tokio::select! {
             biased;

@@ -2,7 +2,7 @@
 
 use ratchet_core::{OnceErrorKind, OutcomeKind};
 use ratchet_postgres::once;
-use ratchet_test_postgres::{Cut, shared};
+use ratchet_test_postgres::{Fault, shared};
 
 use crate::shop::{Shop, pool};
 
@@ -10,13 +10,13 @@ use crate::shop::{Shop, pool};
 async fn a_connection_that_is_cut_before_the_commit_is_not_applied() {
     let shop = Shop::open().await;
     let (ctx, _) = shop.first_attempt().await;
-    let proxy = shared().cutter().await;
+    let proxy = shared().proxy().await;
     for text in ["BEGIN", "INSERT INTO ratchet.effects", "INSERT INTO bookings", "SET result"] {
-        for cut in [Cut::Before, Cut::After] {
-            let cuttable = pool(&shop.database.url_through(&proxy), "").await;
-            proxy.cut(text, cut);
+        for cut in [Fault::CutBeforeRequest, Fault::CutBeforeAnswer] {
+            let cuttable = pool(&proxy.url(&shop.database), "").await;
+            proxy.fail_at(text, cut);
             let booking = once(&cuttable, &ctx, "book", async |tx| shop.insert(tx).await).await;
-            assert!(proxy.has_cut(), "{text}");
+            assert!(!proxy.is_to_fail(), "{text}");
             let error = booking.unwrap_err();
             let kind =
                 if text == "INSERT INTO bookings" { OnceErrorKind::Effect } else { OnceErrorKind::Store };

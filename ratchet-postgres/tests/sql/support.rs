@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ratchet_core::ledger::Declaration;
 use ratchet_core::serde_json::{Value, json};
 use ratchet_core::{
-    Contract, Form, Generation, HiddenPaths, Key, Ledger as _, Namespace, OperationName, Payload, Policy,
-    Priority, Queue, RecordId, Submission, Version, VolatileFields,
+    Contract, Form, Generation, Key, Ledger as _, Namespace, OperationName, Payload, Policy, Priority, Queue,
+    RecordId, Submission, Version,
 };
 use ratchet_postgres::PostgresLedger;
 use ratchet_postgres::sqlx::{self, AssertSqlSafe, PgConnection, Row as _};
@@ -24,17 +24,11 @@ pub(crate) async fn database() -> Database<'static> {
 pub(crate) async fn declared(database: &Database<'_>, policy: Policy) -> Arc<PostgresLedger> {
     let ledger = PostgresLedger::open(&database.url()).await.expect("a ledger");
     let version = |version| Declaration {
-        operation: OPERATION,
-        version: Version::from_static(version),
-        template: TEMPLATE.to_owned(),
         forms: vec![Form::Text],
-        new_identity: None,
-        hidden: HiddenPaths::default(),
-        volatile: VolatileFields::default(),
         policy: policy.clone(),
         contract: Contract::header("Idempotency-Key").terms(),
         priority: Priority(3),
-        queue: Queue::DEFAULT,
+        ..Declaration::new(OPERATION, Version::from_static(version), TEMPLATE)
     };
     ledger.declare(vec![version("1"), version("2")]).await.expect("declarations");
     ledger

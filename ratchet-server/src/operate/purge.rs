@@ -10,8 +10,8 @@ use crate::error::Error;
 #[derive(Args)]
 pub(crate) struct PurgeArguments {
     /// How many records one transaction takes.
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    batch: u32,
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    batch: u16,
     /// Do not ask.
     #[arg(long)]
     yes: bool,
@@ -23,16 +23,7 @@ pub(crate) async fn run(arguments: &PurgeArguments, ratchet: &Ratchet) -> Result
         arguments.yes,
     )?;
     let bar = ProgressBar::new_spinner().with_style(style());
-    let limit = usize::try_from(arguments.batch).unwrap_or(1000);
-    let mut purged = 0;
-    loop {
-        let batch = ratchet.ledger().purge(limit).await?;
-        purged += batch;
-        bar.set_position(u64::try_from(purged).unwrap_or(u64::MAX));
-        if batch == 0 {
-            break;
-        }
-    }
+    let purged = ratchet.purge(usize::from(arguments.batch), |so_far| bar.set_position(so_far)).await?;
     bar.finish_and_clear();
     output::write(|out| writeln!(out, "{purged} purged"))
 }

@@ -109,18 +109,7 @@ async fn requirement_14_lifetime_and_repetition_are_announced() {
 #[tokio::test]
 async fn requirement_15_who_comes_too_early_is_told_when_to_come_back() {
     let (stage, mut entered) = Stage::new();
-    let held = stage.clone();
-    let service = Service::new(
-        |layer| layer.retry_after(7 * SECOND),
-        move |call| {
-            let stage = held.clone();
-            async move {
-                stage.wait(call.number).await;
-                plain(201, "done")
-            }
-        },
-    )
-    .await;
+    let service = Service::held(&stage, |layer| layer.retry_after(7 * SECOND), "done").await;
     let first = tokio::spawn(Answer::to(service.post("k")));
     entered.recv().await.unwrap();
     let early = service.charge("k").await;

@@ -18,18 +18,7 @@ const SECOND: Duration = Duration::from_secs(1);
 #[tokio::test]
 async fn requirement_01_of_many_at_once_one_is_executed() {
     let (stage, mut entered) = Stage::new();
-    let held = stage.clone();
-    let service = Service::new(
-        |layer| layer,
-        move |call| {
-            let stage = held.clone();
-            async move {
-                stage.wait(call.number).await;
-                plain(201, "charged")
-            }
-        },
-    )
-    .await;
+    let service = Service::held(&stage, |layer| layer, "charged").await;
     let mut requests: JoinSet<Answer> = (0..32).map(|_| Answer::to(service.post("k"))).collect();
     // The one that is executed waits until all the others have their answers.
     for _ in 0..31 {
@@ -147,18 +136,7 @@ async fn requirement_04_a_lease_is_renewed_while_the_handler_runs() {
 #[tokio::test]
 async fn requirement_05_what_a_client_has_left_is_executed_and_recorded() {
     let (stage, mut entered) = Stage::new();
-    let held = stage.clone();
-    let service = Service::new(
-        |layer| layer,
-        move |call| {
-            let stage = held.clone();
-            async move {
-                stage.wait(call.number).await;
-                plain(201, "charged")
-            }
-        },
-    )
-    .await;
+    let service = Service::held(&stage, |layer| layer, "charged").await;
     let address = service.url.strip_prefix("http://").unwrap();
     let mut client = TcpStream::connect(address).await.unwrap();
     let request = format!(

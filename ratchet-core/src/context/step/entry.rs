@@ -8,10 +8,11 @@ use serde::de::DeserializeOwned;
 use super::NamedStep;
 use super::entered::Entering;
 use crate::context::Context;
-use crate::context::orders::{Ordered, answered, unfitting};
+use crate::context::orders::{answered, unfitting};
 use crate::decide::{Answer, Command};
 use crate::effect_guard::is_in_transaction;
 use crate::failure::Failure;
+use crate::ledger::Ordered;
 use crate::model::{Cause, CauseKind, Effect, Outcome, Payload, StepName};
 use crate::reconcile::{Closed, Found, Inquiry};
 

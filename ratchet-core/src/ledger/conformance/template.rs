@@ -2,25 +2,14 @@
 
 use super::Fixture;
 use super::build::{COLLECT, MAIL};
-use crate::contract::Contract;
 use crate::ledger::Served;
 use crate::ledger::{Declaration, LedgerError};
-use crate::model::{HiddenPath, HiddenPaths, OperationName, Priority, Queue, Version, VolatileFields};
-use crate::policy::Policy;
+use crate::model::{HiddenPath, HiddenPaths, OperationName, Version};
 
 fn template(operation: OperationName, template: &str, new_identity: Option<&str>) -> Declaration {
     Declaration {
-        operation,
-        version: Version::from_static("1"),
-        template: template.to_owned(),
-        forms: Vec::new(),
         new_identity: new_identity.map(str::to_owned),
-        hidden: HiddenPaths::default(),
-        volatile: VolatileFields::default(),
-        policy: Policy::DEFAULT,
-        contract: Contract::NONE.terms(),
-        priority: Priority(0),
-        queue: Queue::DEFAULT,
+        ..Declaration::new(operation, Version::from_static("1"), template)
     }
 }
 

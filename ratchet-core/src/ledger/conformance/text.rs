@@ -8,10 +8,9 @@ use crate::contract::Contract;
 use crate::decide::{Answer, Command, PinRequest};
 use crate::ledger::{Declaration, LedgerError};
 use crate::model::{
-    Cause, CauseKind, HiddenPaths, KeptRequest, Outcome, Payload, Priority, Queue, Recipe, Renewal,
-    RequestFingerprint, Scope, SecretId, State, Submission, Submitted, Token, VolatileFields,
+    Cause, CauseKind, KeptRequest, Outcome, Payload, Recipe, Renewal, RequestFingerprint, Scope, SecretId,
+    State, Submission, Submitted, Token,
 };
-use crate::policy::Policy;
 
 /// A zero byte at both ends and between, both quotes, line ends, escapes, a comment and characters beyond ASCII.
 const AWKWARD: &str = "\0a\0b 'single' ''twice'' \"double\" \\ \\0 \\u0000 \r\n\t\u{b}\u{1b} -- ; /* ?1 :a $1 %s \u{e4}\u{2028}\u{1f9fe}\0";
@@ -125,17 +124,8 @@ pub async fn pins_are_kept(fixture: Fixture) {
 /// Templates are compared as they are, and none is cut at a zero byte.
 pub async fn templates_are_compared_to_the_end(fixture: Fixture) {
     let template = |text: &str, reason: Option<&str>| Declaration {
-        operation: COLLECT,
-        version: V1,
-        template: text.to_owned(),
-        forms: Vec::new(),
         new_identity: reason.map(str::to_owned),
-        hidden: HiddenPaths::default(),
-        volatile: VolatileFields::default(),
-        policy: Policy::DEFAULT,
-        contract: Contract::NONE.terms(),
-        priority: Priority(0),
-        queue: Queue::DEFAULT,
+        ..Declaration::new(COLLECT, V1, text)
     };
     let declare = |one| fixture.ledger.declare(vec![one]);
     declare(template(AWKWARD, None)).await.expect("the first");
