@@ -39,7 +39,15 @@ pub(crate) fn run(line: &str) -> Result<(), Failed> {
 /// The same, with variables of the environment.
 pub(crate) fn run_with(line: &str, environment: &[(&str, &str)]) -> Result<(), Failed> {
     println!("$ {line}");
-    let status = command(line).envs(environment.iter().copied()).status();
+    ended(line, command(line).envs(environment.iter().copied()).status())
+}
+
+/// Runs a command whose output is for programs, so that nothing is put before it.
+pub(crate) fn run_quietly(line: &str) -> Result<(), Failed> {
+    ended(line, command(line).status())
+}
+
+fn ended(line: &str, status: std::io::Result<std::process::ExitStatus>) -> Result<(), Failed> {
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(Failed::Command(line.to_owned())),

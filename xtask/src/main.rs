@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use clap::{Parser, Subcommand};
 
-use command::Failed;
+use command::{Failed, run_quietly};
 use steps::{STEPS, Step};
 
 #[derive(Parser)]
@@ -33,6 +33,18 @@ enum Task {
     Steps,
     /// Makes the Python with the packages of the tests, in the folder of build products.
     Python,
+    /// Tries to break the promise for as long as one likes, and prints one table.
+    Prove {
+        /// For how many minutes, all suites together.
+        #[arg(long, default_value_t = 5)]
+        minutes: u64,
+        /// Prints an array with one object for each suite instead.
+        #[arg(long)]
+        json: bool,
+        /// Lives one simulated life again.
+        #[arg(long)]
+        seed: Option<u64>,
+    },
     /// Measures the lexicons on labelled keys and names.
     Lexicon(lexicon::Files),
 }
@@ -47,6 +59,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Task::Python => tools::need_python(),
+        Task::Prove { minutes, json, seed } => prove(minutes, json, seed),
         Task::Lexicon(files) => lexicon::measure(&files),
     };
     match ended {
@@ -72,4 +85,16 @@ fn test(only: &[String]) -> Result<(), Failed> {
     }
     println!("\nall {} steps passed", chosen.len());
     Ok(())
+}
+
+/// Its output is the table alone, so that a program can read it.
+fn prove(minutes: u64, json: bool, seed: Option<u64>) -> Result<(), Failed> {
+    let mut line = format!("cargo run --quiet --release --locked --package ratchet-proof -- --minutes {minutes}");
+    if json {
+        line.push_str(" --json");
+    }
+    if let Some(seed) = seed {
+        line.push_str(&format!(" --seed {seed}"));
+    }
+    run_quietly(&line)
 }

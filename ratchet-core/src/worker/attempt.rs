@@ -38,6 +38,7 @@ pub(super) async fn execute(shared: Arc<Shared>, mut record: Record, held: Held,
     }
     if !started {
         let answer = tokio::select! {
+            biased;
             answer = order(&*shared.ledger, &record.id, Command::Start { token: record.token }) => answer,
             // Whether it counts as started is not known; the lease ends by itself.
             () = shared.abandon.cancelled() => return,
@@ -93,7 +94,9 @@ async fn run_handler(shared: &Arc<Shared>, record: &Record, held: &Held) -> Outc
     // A task of its own, so that a panic ends here and an abort works between two polls.
     let handler = handler.run(call, record.input.clone()).in_current_span();
     let mut running = AbortOnDropHandle::new(tokio::spawn(handler));
+    // What a handler knows counts, even if it says so in the moment in which its time is over.
     let outcome = tokio::select! {
+        biased;
         joined = &mut running => ended(joined, CauseKind::Shutdown, STOPPED),
         () = sleep(record.policy.timeout) => {
             held.signals.cancellation.cancel(CancelReason::Timeout);
@@ -142,6 +145,7 @@ async fn settle(shared: &Shared, record: &Record, outcome: Outcome) {
         sleep(LAST_REPORT).await;
     };
     tokio::select! {
+        biased;
         answer = report(&*shared.ledger, &record.id, record.token, &outcome) => {
             if answer == Ok(Answer::Settled(State::Uncertain)) {
                 shared.parked.notify_one();

@@ -2,7 +2,7 @@
 //!
 //! Ledgers write what many callers ask at once; and a record that somebody else keeps locked costs no lease but its own.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ use crate::model::{Record, RecordId, Token};
 
 type Key = (RecordId, Token);
 
-/// The leases that this worker holds.
+/// The leases that this worker holds, in an order that a simulation can repeat.
 #[derive(Debug, Default)]
 pub(super) struct Leases {
-    held: Mutex<HashMap<Key, Signals>>,
+    held: Mutex<BTreeMap<Key, Signals>>,
 }
 
 /// How an attempt learns about its lease.
@@ -58,7 +58,7 @@ impl Drop for Held {
 }
 
 impl Leases {
-    fn table(&self) -> MutexGuard<'_, HashMap<Key, Signals>> {
+    fn table(&self) -> MutexGuard<'_, BTreeMap<Key, Signals>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

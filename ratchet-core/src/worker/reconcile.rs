@@ -35,6 +35,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
             Err(error) => tracing::warn!(%error, "uncertain records could not be looked up; trying again"),
         }
         tokio::select! {
+            biased;
             () = shared.parked.notified() => {}
             () = sleep(LOOK_EVERY) => {}
         }

@@ -1,0 +1,24 @@
+//! Models and simulations that try to break the promise of Ratchet.
+//!
+//! With a destination that deduplicates, every accepted operation has exactly one effect or a record that says plainly what
+//! is unknown; nothing accepted is lost; no superseded worker changes anything. Each [`Suite`] tries to find a case where
+//! that is not so, and must notice the bugs that are planted for it.
+
+mod model;
+mod planted;
+mod simulation;
+mod stale;
+mod suite;
+pub mod table;
+mod way;
+
+pub use model::{Bounds, ModelSuite};
+pub use planted::Mutation;
+pub use simulation::{SimulationSuite, replay};
+pub use suite::{Effort, Planted, Report, Suite, run, run_all};
+
+/// Every suite, in the order in which they run.
+#[must_use]
+pub fn suites() -> Vec<Box<dyn Suite>> {
+    vec![Box::new(ModelSuite), Box::new(SimulationSuite)]
+}

@@ -1,0 +1,53 @@
+//! Runs the suites and prints one table.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use ratchet_proof::{Effort, Suite, replay, run_all, suites, table};
+
+/// Tries to break the promise for as long as one likes.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// For how many minutes, all suites together; without it, as much as a test of every change does.
+    #[arg(long)]
+    minutes: Option<u64>,
+    /// Prints an array with one object for each suite.
+    #[arg(long)]
+    json: bool,
+    /// Only the suites of these names.
+    #[arg(long, value_name = "NAME")]
+    suite: Vec<String>,
+    /// Lives one simulated life again, and says what was wrong with it.
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if let Some(seed) = arguments.seed {
+        return replay_one(seed);
+    }
+    let wanted = |suite: &Box<dyn Suite>| {
+        arguments.suite.is_empty() || arguments.suite.iter().any(|name| name == suite.name())
+    };
+    let chosen: Vec<_> = suites().into_iter().filter(wanted).collect();
+    if chosen.is_empty() {
+        eprintln!("error: there is no such suite: {}", arguments.suite.join(", "));
+        return ExitCode::FAILURE;
+    }
+    let effort = arguments.minutes.map_or(Effort::Short, |minutes| Effort::For(Duration::from_mins(minutes)));
+    let reports = run_all(&chosen, effort);
+    let text = if arguments.json { serde_json::to_string_pretty(&reports).unwrap_or_default() } else { table::of(&reports) };
+    println!("{text}");
+    if reports.iter().all(ratchet_proof::Report::holds) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn replay_one(seed: u64) -> ExitCode {
+    let (verdicts, trace) = replay(seed, None);
+    println!("seed {seed}, trace {trace:016x}: {} wrong", verdicts.findings.len());
+    for finding in &verdicts.findings {
+        println!("  {finding}");
+    }
+    if verdicts.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,138 @@
+//! What comes of letters: at the destination, at workers, at the store.
+
+use std::time::Duration;
+
+use ratchet_core::decide::{Answer, Command, Refusal, Verdict};
+use ratchet_core::{Cause, CauseKind, Outcome, Token};
+
+use super::Protocol;
+use super::scenario::{Asking, TICK};
+use super::world::{Account, Finding, Letter, Phase, Word, Worker, World};
+use crate::planted::Mutation;
+
+impl Protocol {
+    /// A letter arrives, and all goes as usual.
+    pub(super) fn arrive(&self, world: &mut World, place: usize) {
+        match world.letters.remove(place) {
+            Letter::Submission => self.write_submission(world, None),
+            letter @ Letter::Request { row, token, .. } => {
+                let word = self.act(world, row, token, &letter);
+                world.letters.push(Letter::Answer { row, token, word });
+            }
+            Letter::Answer { row, token, word } => hear(world, row, token, word),
+            Letter::Outcome { row, token, word } => self.settle(world, row, token, word),
+            Letter::Question { row, seen } => {
+                let finding = self.look_up(world, row, seen);
+                world.letters.push(Letter::Verdict { row, seen, finding });
+            }
+            Letter::Verdict { row, seen, finding } => self.resolve(world, row, seen, finding),
+        }
+    }
+
+    /// What the destination does about a request.
+    fn act(&self, world: &mut World, row: usize, token: Token, letter: &Letter) -> Word {
+        let now = world.now;
+        let recognised = self.recognises(&world.accounts[row], now, letter);
+        let account = &mut world.accounts[row];
+        if account.closed {
+            return Word::RefusedAfterLookup;
+        }
+        if token <= account.refuses_to {
+            return Word::Refused;
+        }
+        if recognised {
+            world.seen.absorbed = true;
+            return Word::Done;
+        }
+        account.effects = (account.effects + 1).min(2);
+        account.acted.get_or_insert((now, token));
+        Word::Done
+    }
+
+    /// Whether the destination knows the request already.
+    pub(super) fn recognises(&self, account: &Account, now: u8, letter: &Letter) -> bool {
+        let Letter::Request { token, .. } = letter else { return false };
+        let (Some((acted, by)), Some(remembers)) = (account.acted, self.scenario.remembers) else { return false };
+        let same_key = by == *token || !self.rules.is_broken(Mutation::AttemptInKey);
+        now < acted.saturating_add(remembers) && same_key && !self.rules.is_broken(Mutation::NoDeduplication)
+    }
+
+    /// A request arrives and is refused, with all its copies.
+    pub(super) fn refuse(&self, world: &mut World, place: usize, word: Word) -> Option<()> {
+        let Letter::Request { row, token, .. } = world.letters[place] else { return None };
+        world.faults -= 1;
+        let is_copy = |letter: &Letter| matches!(letter, Letter::Request { row: of, token: by, .. } if (*of, *by) == (row, token));
+        world.letters.retain(|letter| !is_copy(letter));
+        world.letters.push(Letter::Answer { row, token, word });
+        // An earlier request may be under way, so a refusal says something about it only where it is kept under the key.
+        let is_kept = word == Word::RefusedAfterLookup && !self.rules.is_broken(Mutation::RefusalNotKept);
+        world.accounts[row].closed |= is_kept;
+        Some(())
+    }
+
+    /// What a reconciler finds out.
+    fn look_up(&self, world: &mut World, row: usize, seen: Token) -> Finding {
+        let account = &mut world.accounts[row];
+        if account.effects > 0 {
+            return Finding::Applied;
+        }
+        let closes = !self.rules.is_broken(Mutation::AskWithoutClosing);
+        if self.scenario.asking == Asking::RefusesOldCalls {
+            if closes {
+                account.refuses_to = account.refuses_to.max(seen);
+            }
+            return Finding::OldCallsRefused;
+        }
+        account.closed |= closes;
+        Finding::Closed
+    }
+
+    fn resolve(&self, world: &mut World, row: usize, seen: Token, finding: Finding) {
+        let verdict = match finding {
+            Finding::Applied => Verdict::Applied { result: None },
+            Finding::Closed => Verdict::NotAppliedAndClosed,
+            Finding::OldCallsRefused => Verdict::NotAppliedOldCallsRefused,
+        };
+        let (by, reason) = ("reconciler".to_owned(), "asked".to_owned());
+        let _answer = self.apply(world, row, &Command::Resolve { by, reason, seen, verdict });
+    }
+
+    /// The store hears how an attempt ended.
+    fn settle(&self, world: &mut World, row: usize, token: Token, word: Word) {
+        let mut answer = self.apply(world, row, &Command::Settle { token, outcome: outcome(word) });
+        if answer == Err(Refusal::NotStarted) && self.rules.is_broken(Mutation::NoStartMark) {
+            let _started = self.apply(world, row, &Command::Start { token });
+            answer = self.apply(world, row, &Command::Settle { token, outcome: outcome(word) });
+        }
+        if answer == Err(Refusal::NotStarted) {
+            let _released = self.apply(world, row, &Command::Release { token });
+        }
+        world.seen.late |= matches!(answer, Ok(Answer::Late(_)));
+    }
+}
+
+/// A worker hears from the destination.
+fn hear(world: &mut World, row: usize, token: Token, word: Word) {
+    for worker in &mut world.workers {
+        if let Worker::Busy(job) = worker
+            && (job.row, job.token, job.phase) == (row, token, Phase::Sent)
+        {
+            job.phase = Phase::Ended(word);
+        }
+    }
+}
+
+fn outcome(word: Word) -> Outcome {
+    let cause = |kind| Cause::new(kind, "");
+    match word {
+        Word::Done => Outcome::Done { result: None, missing: None },
+        Word::NotApplied => Outcome::NotApplied { cause: cause(CauseKind::Connect), retry_after: None },
+        Word::NotEntered => {
+            Outcome::NotApplied { cause: cause(CauseKind::Handler), retry_after: Some(Duration::ZERO) }
+        }
+        Word::Refused => Outcome::Rejected { cause: cause(CauseKind::Status(401)), after_lookup: false },
+        Word::RefusedAfterLookup => Outcome::Rejected { cause: cause(CauseKind::Status(402)), after_lookup: true },
+        Word::Unknown => Outcome::unknown(cause(CauseKind::Transport)),
+        Word::Busy => Outcome::Unknown { cause: cause(CauseKind::Status(429)), retry_after: Some(TICK) },
+    }
+}

@@ -1,0 +1,127 @@
+//! What kind of destination and operation a model is about, and how much goes wrong.
+
+use std::time::Duration;
+
+use ratchet_core::{Contract, OnUnknown, Policy, RetryPolicy, Terms, Timestamp};
+
+/// One step of the model's clock.
+pub(crate) const TICK: Duration = Duration::from_mins(1);
+
+/// How long a lease lasts.
+pub(crate) const LEASE: u8 = 2;
+
+/// How long the destination of a limited memory remembers.
+pub(crate) const MEMORY: u8 = 10;
+
+/// For how long of it a repetition is safe by the contract; the rest is the time that a request may be under way.
+pub(crate) const WINDOW: u8 = 9;
+
+/// A time that does not come.
+pub(crate) const NEVER: u8 = u8::MAX;
+
+/// A destination, an operation, and the bounds of what is explored.
+#[derive(Debug, Clone)]
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    /// What the record believes about the destination.
+    pub(crate) contract: Contract,
+    /// For how long the destination recognises a repetition; `None` if it never does.
+    pub(crate) remembers: Option<u8>,
+    /// What a reconciler can do at the destination.
+    pub(crate) asking: Asking,
+    pub(crate) policy: Policy,
+    pub(crate) bounds: Bounds,
+}
+
+/// What comes of a question to the destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asking {
+    /// There is nobody to ask.
+    Nobody,
+    /// What did not happen is closed, so that it does not happen later.
+    Closes,
+    /// Calls that were made before the question are refused from then on.
+    RefusesOldCalls,
+}
+
+/// How much of a scenario is explored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Workers at the same time.
+    pub workers: usize,
+    /// Faults of any kind, in any order and at any time.
+    pub faults: u8,
+    /// Orders of people and producers: cancel, replay, submit again, new generation.
+    pub orders: u8,
+    /// For how long the clock of the store runs.
+    pub ticks: u8,
+}
+
+impl Bounds {
+    /// What a test of every change explores.
+    pub const SHORT: Self = Self { workers: 2, faults: 2, orders: 1, ticks: 12 };
+}
+
+impl Scenario {
+    /// One for each way in which the decision treats an unknown outcome.
+    pub(crate) fn all(bounds: Bounds) -> Vec<Self> {
+        let key = Contract::header("Idempotency-Key");
+        let park = policy(OnUnknown::Park);
+        let asks = Policy { reconciles: true, ..park.clone() };
+        let scenario = |name, contract, remembers, asking, policy: &Policy| Self {
+            name,
+            contract,
+            remembers,
+            asking,
+            policy: policy.clone(),
+            bounds,
+        };
+        let limited = key.remembers_for(ticks(MEMORY));
+        vec![
+            scenario("remembers for a while", limited, Some(MEMORY), Asking::Nobody, &park),
+            scenario("remembers for a while, is asked", limited, Some(MEMORY), Asking::Closes, &asks),
+            scenario("remembers for ever", key.remembers_forever(), Some(NEVER), Asking::Nobody, &park),
+            scenario("no memory, parks", Contract::NONE, None, Asking::Nobody, &park),
+            scenario("no memory, is asked and closes", Contract::NONE, None, Asking::Closes, &asks),
+            scenario("no memory, refuses old calls", Contract::NONE, None, Asking::RefusesOldCalls, &asks),
+            scenario("may be lost", Contract::NONE, None, Asking::Nobody, &policy(OnUnknown::MayLose)),
+            scenario("may be doubled", Contract::NONE, None, Asking::Nobody, &policy(OnUnknown::MayDuplicate)),
+        ]
+    }
+
+    pub(crate) fn terms(&self) -> Terms {
+        self.contract.terms()
+    }
+
+    /// Until when a request that was pinned at `now` may arrive. Where nothing is repeated on a guess it may be as late as
+    /// it likes.
+    pub(crate) fn arrives_until(&self, now: u8) -> u8 {
+        if self.remembers == Some(MEMORY) { now + MEMORY - WINDOW } else { NEVER }
+    }
+
+    /// Whether a second effect is a fault: not where the operation says that it may happen.
+    pub(crate) fn has_one_effect(&self) -> bool {
+        self.policy.on_unknown != OnUnknown::MayDuplicate
+    }
+}
+
+fn policy(on_unknown: OnUnknown) -> Policy {
+    let retry = RetryPolicy {
+        max_attempts: 3,
+        first_delay: TICK,
+        growth_percent: 100,
+        max_delay: TICK,
+        jitter_percent: 0,
+        horizon: ticks(MEMORY + 2),
+    };
+    Policy { retry, timeout: ticks(LEASE), on_unknown, retention: ticks(2), ..Policy::DEFAULT }
+}
+
+pub(crate) fn ticks(count: u8) -> Duration {
+    TICK * u32::from(count)
+}
+
+/// The store's clock after so many ticks.
+pub(crate) fn at(tick: u8) -> Timestamp {
+    Timestamp::from_millis(1_768_464_000_000).after(ticks(tick))
+}

@@ -1,0 +1,99 @@
+//! The model as a suite: every scenario within growing bounds, and every planted bug.
+
+use std::time::{Duration, Instant};
+
+use super::properties::Promise;
+use super::scenario::{Bounds, Scenario};
+use super::{Explored, Protocol, any_failure, nothing};
+use crate::planted::Mutation;
+use crate::suite::{Effort, Planted, Report, Suite};
+
+/// The most states of one exploration: what fits into a few gigabytes.
+const MOST_STATES: usize = 8_000_000;
+
+/// The decision function under a model checker.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelSuite;
+
+impl Suite for ModelSuite {
+    fn name(&self) -> &'static str {
+        "model"
+    }
+
+    fn what(&self) -> &'static str {
+        "states of the decision function with workers, a store and a destination"
+    }
+
+    fn run(&self, effort: Effort) -> Report {
+        let started = Instant::now();
+        let mut report = Report::new(self.name());
+        for mutation in Mutation::ALL {
+            report.planted.push(planted(mutation));
+        }
+        for bounds in levels() {
+            for scenario in Scenario::all(bounds) {
+                let left = effort.left(started);
+                if left.is_zero() && report.cases > 0 {
+                    return report;
+                }
+                let name = scenario.name;
+                let explored = Protocol::new(scenario, None).explore(left, MOST_STATES, nothing());
+                note(&mut report, name, bounds, explored);
+            }
+            if effort == Effort::Short {
+                break;
+            }
+        }
+        report
+    }
+}
+
+/// The bounds of one run after the other.
+fn levels() -> impl Iterator<Item = Bounds> {
+    let more = [
+        Bounds { workers: 2, faults: 2, orders: 2, ticks: 13 },
+        Bounds { workers: 2, faults: 3, orders: 1, ticks: 13 },
+        Bounds { workers: 3, faults: 3, orders: 1, ticks: 13 },
+        Bounds { workers: 2, faults: 3, orders: 2, ticks: 14 },
+        Bounds { workers: 3, faults: 4, orders: 2, ticks: 14 },
+    ];
+    std::iter::once(Bounds::SHORT).chain(more)
+}
+
+fn note(report: &mut Report, name: &str, bounds: Bounds, explored: Explored) {
+    report.cases += explored.states;
+    let complete = if explored.complete { "all" } else { "stopped at" };
+    let Bounds { workers, faults, orders, ticks } = bounds;
+    report.notes.push(format!(
+        "{name}: {complete} {} states ({workers} workers, {faults} faults, {orders} orders, {ticks} ticks)",
+        explored.states
+    ));
+    for (property, way) in explored.violations {
+        match Promise::of(property) {
+            Promise::Doubled => report.doubled += 1,
+            Promise::Lost => report.lost += 1,
+            Promise::Stale => report.stale_accepted += 1,
+            Promise::Other => {}
+        }
+        report.violations.push(format!("{name}: not so: {property}: {way}"));
+    }
+    for property in explored.never.into_iter().filter(|_| explored.complete) {
+        report.violations.push(format!("{name}: never seen: {property}"));
+    }
+}
+
+/// Breaks one rule, and looks for the scenario in which it shows: the smallest bounds first.
+pub(crate) fn planted(mutation: Mutation) -> Planted {
+    let least = Bounds { faults: 1, ..Bounds::SHORT };
+    for bounds in [least, Bounds::SHORT] {
+        for scenario in Scenario::all(bounds) {
+            let name = scenario.name;
+            let protocol = Protocol::new(scenario, Some(mutation));
+            let explored = protocol.explore(Duration::from_mins(10), MOST_STATES, any_failure());
+            if let Some((property, way)) = explored.violations.into_iter().next() {
+                return Planted::caught(mutation.name(), format!("{property} ({name})"), way);
+            }
+        }
+    }
+    Planted::missed(mutation.name())
+}

@@ -1,0 +1,96 @@
+//! The real client and worker in virtual time, over a network, a store and a destination that fail by a seed.
+
+mod bank;
+mod chance;
+mod clock;
+mod judge;
+mod life;
+mod network;
+mod operations;
+
+use std::time::Instant;
+
+use tokio::runtime::Builder;
+
+pub use judge::Verdicts;
+
+use crate::planted::Mutation;
+use crate::suite::{Effort, Planted, Report, Suite};
+use life::Life;
+
+/// How many seeds a short run tries.
+const SHORT: u64 = 400;
+
+/// In how many seeds a planted bug has to show.
+const SEEDS_FOR_A_BUG: u64 = 300;
+
+/// The rules that can be broken around the real worker, whose decisions cannot.
+const PLANTED: [Mutation; 7] = [
+    Mutation::NoFence,
+    Mutation::NoDeduplication,
+    Mutation::EarlyAcknowledgement,
+    Mutation::NoRescue,
+    Mutation::AskWithoutClosing,
+    Mutation::UnknownIsFailure,
+    Mutation::AttemptInKey,
+];
+
+/// Simulated lives, one for each seed.
+#[derive(Debug, Clone, Copy)]
+pub struct SimulationSuite;
+
+impl Suite for SimulationSuite {
+    fn name(&self) -> &'static str {
+        "simulation"
+    }
+
+    fn what(&self) -> &'static str {
+        "seeds: client and worker in virtual time over a network, a store and a destination that fail"
+    }
+
+    fn run(&self, effort: Effort) -> Report {
+        let started = Instant::now();
+        let mut report = Report::new(self.name());
+        report.planted.extend(PLANTED.map(planted));
+        // A long run tries other seeds than the one before it.
+        let first = if effort == Effort::Short { 0 } else { fastrand::u64(..1 << 48) };
+        let mut seed = first;
+        while seed - first < SHORT || effort != Effort::Short && !effort.left(started).is_zero() {
+            note(&mut report, seed, &replay(seed, None).0);
+            seed += 1;
+        }
+        report.notes.push(format!("seeds {first} to {}", seed - 1));
+        report
+    }
+}
+
+fn note(report: &mut Report, seed: u64, verdicts: &Verdicts) {
+    report.cases += 1;
+    report.lost += verdicts.lost;
+    report.doubled += verdicts.doubled;
+    report.stale_accepted += verdicts.stale_accepted;
+    let violations = verdicts.findings.iter().map(|finding| format!("seed {seed}: {finding}"));
+    report.violations.extend(violations);
+}
+
+fn planted(mutation: Mutation) -> Planted {
+    let shows = |seed: &u64| !replay(*seed, Some(mutation)).0.findings.is_empty();
+    match (0..SEEDS_FOR_A_BUG).find(shows) {
+        Some(seed) => {
+            let finding = replay(seed, Some(mutation)).0.findings.swap_remove(0);
+            Planted::caught(mutation.name(), finding, format!("seed {seed}"))
+        }
+        None => Planted::missed(mutation.name()),
+    }
+}
+
+/// Lives the life of a seed, as often as one likes: it is the same each time. The number tells two lives apart.
+///
+/// # Panics
+/// If the operating system gives no runtime.
+#[must_use]
+pub fn replay(seed: u64, broken: Option<Mutation>) -> (Verdicts, u64) {
+    let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
+    let runtime = runtime.unwrap_or_else(|error| panic!("no runtime: {error}"));
+    runtime.block_on(Life::live(seed, broken))
+}

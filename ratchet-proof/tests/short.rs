@@ -1,0 +1,32 @@
+//! What every change has to pass of the proof: each suite in its short form.
+
+use std::collections::BTreeSet;
+
+use ratchet_proof::{Effort, ModelSuite, Mutation, Report, SimulationSuite, replay, run, table};
+
+fn assert_holds(report: &Report) {
+    assert!(report.holds(), "{}", table::of(std::slice::from_ref(report)));
+    assert_eq!((report.lost, report.doubled, report.stale_accepted), (0, 0, 0));
+}
+
+#[test]
+fn the_decision_function_keeps_its_promise_in_every_state() {
+    let report = run(&ModelSuite, Effort::Short);
+    assert_holds(&report);
+    assert_eq!(report.planted_bugs_caught, Mutation::ALL.len());
+    println!("{}", table::of(&[report]));
+}
+
+#[test]
+fn client_and_worker_keep_it_in_every_simulated_life() {
+    let report = run(&SimulationSuite, Effort::Short);
+    assert_holds(&report);
+    println!("{}", table::of(&[report]));
+}
+
+#[test]
+fn a_seed_lives_the_same_life_each_time() {
+    let traces: Vec<u64> = (0..20).map(|seed| replay(seed, None).1).collect();
+    assert_eq!(traces, (0..20).map(|seed| replay(seed, None).1).collect::<Vec<_>>());
+    assert_eq!(traces.iter().collect::<BTreeSet<_>>().len(), 20);
+}
