@@ -4,6 +4,9 @@
 //! is unknown; nothing accepted is lost; no superseded worker changes anything. Each [`Suite`] tries to find a case where
 //! that is not so, and must notice the bugs that are planted for it.
 
+use std::path::Path;
+
+mod crash;
 mod model;
 mod planted;
 mod simulation;
@@ -12,13 +15,14 @@ mod suite;
 pub mod table;
 mod way;
 
+pub use crash::{Child, CrashSuite};
 pub use model::{Bounds, ModelSuite};
 pub use planted::Mutation;
 pub use simulation::{SimulationSuite, replay};
 pub use suite::{Effort, Planted, Report, Suite, run, run_all};
 
-/// Every suite, in the order in which they run.
+/// Every suite, in the order in which they run. `program` is that of this crate, which some of them start again.
 #[must_use]
-pub fn suites() -> Vec<Box<dyn Suite>> {
-    vec![Box::new(ModelSuite), Box::new(SimulationSuite)]
+pub fn suites(program: &Path) -> Vec<Box<dyn Suite>> {
+    vec![Box::new(ModelSuite), Box::new(SimulationSuite), Box::new(CrashSuite::new(program.to_owned()))]
 }

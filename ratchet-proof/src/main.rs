@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser;
-use ratchet_proof::{Effort, Suite, replay, run_all, suites, table};
+use clap::{Parser, Subcommand};
+use ratchet_proof::{Child, Effort, Suite, replay, run_all, suites, table};
 
 /// Tries to break the promise for as long as one likes.
 #[derive(Debug, Parser)]
@@ -21,17 +21,36 @@ struct Arguments {
     /// Lives one simulated life again, and says what was wrong with it.
     #[arg(long)]
     seed: Option<u64>,
+    #[command(subcommand)]
+    part: Option<Part>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Part {
+    /// A process that the crash suite starts and kills.
+    #[command(hide = true)]
+    Child(Child),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if let Some(Part::Child(child)) = &arguments.part {
+        return child.live();
+    }
     if let Some(seed) = arguments.seed {
         return replay_one(seed);
     }
     let wanted = |suite: &Box<dyn Suite>| {
         arguments.suite.is_empty() || arguments.suite.iter().any(|name| name == suite.name())
     };
-    let chosen: Vec<_> = suites().into_iter().filter(wanted).collect();
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => {
+            eprintln!("error: this program does not find itself: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let chosen: Vec<_> = suites(&program).into_iter().filter(wanted).collect();
     if chosen.is_empty() {
         eprintln!("error: there is no such suite: {}", arguments.suite.join(", "));
         return ExitCode::FAILURE;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use ratchet_proof::{Effort, ModelSuite, Mutation, Report, SimulationSuite, replay, run, table};
+use std::path::PathBuf;
+
+use ratchet_proof::{CrashSuite, Effort, ModelSuite, Mutation, Report, SimulationSuite, replay, run, table};
 
 fn assert_holds(report: &Report) {
     assert!(report.holds(), "{}", table::of(std::slice::from_ref(report)));
@@ -20,6 +22,14 @@ fn the_decision_function_keeps_its_promise_in_every_state() {
 #[test]
 fn client_and_worker_keep_it_in_every_simulated_life() {
     let report = run(&SimulationSuite, Effort::Short);
+    assert_holds(&report);
+    println!("{}", table::of(&[report]));
+}
+
+#[test]
+fn processes_keep_it_wherever_they_are_killed() {
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_ratchet-proof"));
+    let report = run(&CrashSuite::new(program), Effort::Short);
     assert_holds(&report);
     println!("{}", table::of(&[report]));
 }

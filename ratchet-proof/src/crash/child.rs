@@ -1,0 +1,174 @@
+//! A process of a user's: it submits, executes, and dies where it is told to.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use ratchet::{Enqueued, Ratchet};
+use ratchet_core::ledger::Filter;
+use ratchet_core::{LedgerError, State};
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+use super::marks::{Marked, Marks, append};
+use super::operations::{self, Bill, book, flash, order, pay, print};
+use super::till::Till;
+use crate::planted::Mutation;
+use crate::way::Through;
+
+/// The shortest that takes over quickly and is still renewed in time by a process that runs.
+pub(super) const LEASE: Duration = Duration::from_millis(300);
+
+/// What the process is to do; for the suite that starts it.
+#[derive(Debug, Args)]
+pub struct Child {
+    /// The store.
+    #[arg(long)]
+    pub(super) store: String,
+    /// Where destination and logs are.
+    #[arg(long)]
+    pub(super) folder: PathBuf,
+    /// The first number that it submits.
+    #[arg(long)]
+    pub(super) from: u64,
+    /// How many it submits.
+    #[arg(long)]
+    pub(super) count: u64,
+    /// The step at which it dies.
+    #[arg(long)]
+    pub(super) die_at: Option<u64>,
+    /// By how many microseconds it dies later.
+    #[arg(long, default_value_t = 0)]
+    pub(super) late_by: u64,
+    /// It is paused instead.
+    #[arg(long)]
+    pub(super) pauses: bool,
+    /// Which rule is broken.
+    #[arg(long)]
+    pub(super) broken: Option<String>,
+}
+
+/// At which step a process dies, and how.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Death {
+    pub(super) at: u64,
+    pub(super) late_by: Duration,
+    pub(super) pauses: bool,
+}
+
+impl Child {
+    /// Lives until everything on record has come to an end, or it dies.
+    #[must_use]
+    pub fn live(&self) -> ExitCode {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let lived = runtime.map(|runtime| runtime.block_on(self.live_on()));
+        match lived {
+            Ok(Ok(true)) => ExitCode::SUCCESS,
+            Ok(Ok(false)) => {
+                eprintln!("error: not everything came to an end");
+                ExitCode::FAILURE
+            }
+            Ok(Err(error)) => {
+                eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    async fn live_on(&self) -> Result<bool, LedgerError> {
+        let death = self.die_at.map(|at| Death {
+            at,
+            late_by: Duration::from_micros(self.late_by),
+            pauses: self.pauses,
+        });
+        let marks = Arc::new(Marks::new(death, self.folder.join("deaths")));
+        marks.pass("before open");
+        let opened = Ratchet::open(&self.store).await?;
+        marks.pass("after open");
+        let store = opened.ledger().clone();
+        let ratchet = Ratchet::with_ledger(Arc::new(Through(Arc::new(Marked { store, marks: marks.clone() }))));
+        let till = Till::new(self.folder.join("effects"), marks, self.mutation());
+        let worker = ratchet.worker(operations::registry()).state(till).lease(LEASE);
+        let worker = worker.poll_interval(Duration::from_millis(20)).build();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let working = worker.ok().map(|worker| {
+            tokio::spawn(worker.run(async {
+                let _stopped = stopped.await;
+            }))
+        });
+        self.submit(&ratchet).await;
+        let ended = all_ended(&ratchet).await?;
+        let _still_there = stop.send(());
+        if let Some(working) = working {
+            let _ended = working.await;
+        }
+        Ok(ended)
+    }
+
+    fn mutation(&self) -> Option<Mutation> {
+        let name = self.broken.as_deref()?;
+        Mutation::ALL.into_iter().find(|mutation| mutation.name() == name)
+    }
+
+    /// Submits its numbers, and those before them that nobody acknowledged. Never one that was: that would hide a loss.
+    async fn submit(&self, ratchet: &Ratchet) {
+        let log = self.folder.join("acknowledged");
+        let known = fs::read_to_string(&log).unwrap_or_default();
+        let is_known = |id: u64| known.lines().any(|key| key.split(':').nth(1) == Some(id.to_string().as_str()));
+        let early = self.mutation() == Some(Mutation::EarlyAcknowledgement);
+        for id in self.from.saturating_sub(self.count).max(1)..self.from + self.count {
+            if is_known(id) {
+                continue;
+            }
+            if early {
+                append(&log, &format!("{}:{id}", name_of(id)));
+            }
+            let bill = Bill { id };
+            let answer = match id % 5 {
+                0 => pay::enqueue(ratchet, bill).await,
+                1 => print::enqueue(ratchet, bill).await,
+                2 => book::enqueue(ratchet, bill).await,
+                3 => flash::enqueue(ratchet, bill).await,
+                _ => order::enqueue(ratchet, bill).await,
+            };
+            let is_on_record =
+                matches!(answer, Ok(Enqueued::New { .. } | Enqueued::Existing { .. } | Enqueued::Ended { .. }));
+            if is_on_record && !early {
+                append(&log, &format!("{}:{id}", name_of(id)));
+            }
+        }
+    }
+}
+
+fn name_of(id: u64) -> &'static str {
+    match id % 5 {
+        0 => "pay",
+        1 => "print",
+        2 => "book",
+        3 => "flash",
+        _ => "order",
+    }
+}
+
+/// Waits until nothing is left to do.
+async fn all_ended(ratchet: &Ratchet) -> Result<bool, LedgerError> {
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_secs(20) {
+        let page = ratchet.list(Filter { limit: 10_000, ..Filter::default() }).await?;
+        let is_ended = |record: &ratchet_core::Record| {
+            record.state.is_settled() && !(record.state == State::Uncertain && record.policy.reconciles)
+        };
+        if page.records.iter().all(is_ended) {
+            return Ok(true);
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+    Ok(false)
+}

@@ -1,0 +1,86 @@
+//! What must be so in the files and the store that dead processes left behind.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use ratchet::Ratchet;
+use ratchet_core::decide::Stored;
+use ratchet_core::ledger::Filter;
+use ratchet_core::{Key, LedgerError, Record, State};
+
+use super::till::effects;
+
+/// What was found wrong.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Findings {
+    pub(super) lost: u64,
+    pub(super) doubled: u64,
+    pub(super) stale: u64,
+    pub(super) said: Vec<String>,
+}
+
+/// Counts again what the destination did, and compares it with what is on record.
+pub(super) async fn judge(store: &str, folder: &Path) -> Result<Findings, LedgerError> {
+    let ratchet = Ratchet::open(store).await?;
+    let mut findings = Findings::default();
+    let acknowledged = fs::read_to_string(folder.join("acknowledged")).unwrap_or_default();
+    for key in acknowledged.lines() {
+        let Ok(parsed) = Key::parse(key) else { continue };
+        if ratchet.under_key(parsed).await?.is_empty() {
+            findings.lost += 1;
+            findings.said.push(format!("{key} was acknowledged and is gone"));
+        }
+    }
+    for record in records(&ratchet).await?.values() {
+        findings.look_at(&folder.join("effects"), record);
+    }
+    Ok(findings)
+}
+
+/// Everything that is no tombstone, by its key.
+pub(super) async fn records(ratchet: &Ratchet) -> Result<BTreeMap<String, Record>, LedgerError> {
+    let page = ratchet.list(Filter { limit: 10_000, ..Filter::default() }).await?;
+    Ok(page.records.into_iter().map(|record| (record.id.key.as_str().to_owned(), record)).collect())
+}
+
+/// How the records stand that no late word may change, by their keys.
+pub(super) async fn definite(store: &str) -> Result<BTreeMap<String, State>, LedgerError> {
+    let ratchet = Ratchet::open(store).await?;
+    let records = records(&ratchet).await?.into_iter();
+    Ok(records.filter(|(_, record)| record.state.is_definite()).map(|(key, record)| (key, record.state)).collect())
+}
+
+/// How one of them stands now.
+pub(super) async fn state_of(store: &str, key: &str) -> Result<Option<State>, LedgerError> {
+    let ratchet = Ratchet::open(store).await?;
+    let Ok(key) = Key::parse(key) else { return Ok(None) };
+    Ok(ratchet.under_key(key).await?.first().map(Stored::state))
+}
+
+impl Findings {
+    fn look_at(&mut self, folder: &Path, record: &Record) {
+        let key = record.id.key.as_str();
+        let own = effects(folder, key).unwrap_or_default();
+        let steps: Vec<u64> = record
+            .steps
+            .keys()
+            .map(|step| effects(folder, &format!("{key}!{step}")).unwrap_or_default())
+            .collect();
+        for count in steps.iter().copied().chain([own]).filter(|count| *count > 1) {
+            self.doubled += count - 1;
+            self.said.push(format!("{key} had its effect {count} times"));
+        }
+        let happened = own > 0 || steps.len() == 2 && steps.iter().all(|count| *count > 0);
+        let wrong = match record.state {
+            State::Succeeded => !happened,
+            State::Failed | State::Exhausted | State::Cancelled => happened,
+            State::Uncertain => record.uncertainty.is_none(),
+            State::Pending | State::Running => true,
+            State::Abandoned => false,
+        };
+        if wrong {
+            self.said.push(format!("{key} is {} and had its effect {own} {steps:?} times", record.state));
+        }
+    }
+}
