@@ -15,7 +15,7 @@ mod suite;
 pub mod table;
 mod way;
 
-pub use crash::{Child, CrashSuite};
+pub use crash::{Child, CrashSuite, StoreKind};
 pub use model::{Bounds, ModelSuite};
 pub use planted::Mutation;
 pub use simulation::{SimulationSuite, replay};
@@ -24,5 +24,6 @@ pub use suite::{Effort, Planted, Report, Suite, run, run_all};
 /// Every suite, in the order in which they run. `program` is that of this crate, which some of them start again.
 #[must_use]
 pub fn suites(program: &Path) -> Vec<Box<dyn Suite>> {
-    vec![Box::new(ModelSuite), Box::new(SimulationSuite), Box::new(CrashSuite::new(program.to_owned()))]
+    let crash = |kind| Box::new(CrashSuite::new(program.to_owned(), kind));
+    vec![Box::new(ModelSuite), Box::new(SimulationSuite), crash(StoreKind::Sqlite), crash(StoreKind::Postgres)]
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use std::path::PathBuf;
 
-use ratchet_proof::{CrashSuite, Effort, ModelSuite, Mutation, Report, SimulationSuite, replay, run, table};
+use ratchet_proof::{CrashSuite, Effort, ModelSuite, Mutation, Report, SimulationSuite, StoreKind, replay, run, table};
 
 fn assert_holds(report: &Report) {
     assert!(report.holds(), "{}", table::of(std::slice::from_ref(report)));
@@ -26,12 +26,21 @@ fn client_and_worker_keep_it_in_every_simulated_life() {
     println!("{}", table::of(&[report]));
 }
 
-#[test]
-fn processes_keep_it_wherever_they_are_killed() {
+fn kill_processes(kind: StoreKind) {
     let program = PathBuf::from(env!("CARGO_BIN_EXE_ratchet-proof"));
-    let report = run(&CrashSuite::new(program), Effort::Short);
+    let report = run(&CrashSuite::new(program, kind), Effort::Short);
     assert_holds(&report);
     println!("{}", table::of(&[report]));
+}
+
+#[test]
+fn processes_on_sqlite_keep_it_wherever_they_are_killed() {
+    kill_processes(StoreKind::Sqlite);
+}
+
+#[test]
+fn processes_on_postgres_keep_it_wherever_they_are_killed() {
+    kill_processes(StoreKind::Postgres);
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub enum Meaning {
     },
     /// The destination knows the key with another request, so some request with it has arrived.
     Mismatch,
-    /// Refused, by a destination that looked the key up first: no request with it had an effect.
+    /// Refused, by a destination that looked the key up first and keeps the refusal: no request with it had an effect.
     RefusedAfterLookup,
     /// This request certainly had no effect; an earlier one may have had it.
     NotApplied,
@@ -70,6 +70,9 @@ impl Signal {
     }
 
     /// Refused after the key was looked up, so that no earlier request had an effect either.
+    ///
+    /// Only for a refusal that the destination keeps under the key and gives to every later request: an earlier one may
+    /// still be under way, and would act where the refusal is forgotten.
     #[must_use]
     pub const fn refused_after_lookup(status: u16) -> Self {
         Self::new(status, Meaning::RefusedAfterLookup)

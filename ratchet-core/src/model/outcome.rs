@@ -28,8 +28,8 @@ pub enum Outcome {
     Rejected {
         /// Why.
         cause: Cause,
-        /// The contract says that this answer is given after the destination looked the key up, so no earlier
-        /// attempt had an effect either.
+        /// The contract says that this answer is given after the destination looked the key up, and kept under it: no
+        /// earlier attempt had an effect, and none that is still under way will.
         after_lookup: bool,
     },
     /// The effect may or may not have happened.

@@ -14,6 +14,7 @@ use std::process::{Child as Process, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ratchet_core::LedgerError;
+use ratchet_test_postgres::Database;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 pub use child::Child;
@@ -28,9 +29,6 @@ const DEATHS: u64 = 8;
 /// Past the last step of most lives.
 const STEPS: u64 = 70;
 
-/// How many kills, and how many pauses, a short run makes.
-const SHORT: (u64, u64) = (304, 24);
-
 /// On how many stores a planted bug has to show.
 const STORES_FOR_A_BUG: u64 = 30;
 
@@ -42,11 +40,31 @@ const PLANTED: [Mutation; 4] = [
     Mutation::AttemptInKey,
 ];
 
-/// SIGKILL and SIGSTOP at every step of processes that work on one SQLite store.
+/// SIGKILL and SIGSTOP at every step of processes that work on one store.
 #[derive(Debug, Clone)]
 pub struct CrashSuite {
     /// This program, which is started again with `child`.
     program: PathBuf,
+    kind: StoreKind,
+}
+
+/// Which store the processes work on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreKind {
+    /// A file.
+    Sqlite,
+    /// A database of a server that the suite starts.
+    Postgres,
+}
+
+impl StoreKind {
+    /// How many kills, and how many pauses, a short run makes.
+    const fn short(self) -> (u64, u64) {
+        match self {
+            Self::Sqlite => (304, 24),
+            Self::Postgres => (80, 8),
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -62,18 +80,21 @@ enum Broken {
 impl CrashSuite {
     /// A suite whose processes are this program, the one of this crate.
     #[must_use]
-    pub const fn new(program: PathBuf) -> Self {
-        Self { program }
+    pub const fn new(program: PathBuf, kind: StoreKind) -> Self {
+        Self { program, kind }
     }
 }
 
 impl Suite for CrashSuite {
     fn name(&self) -> &'static str {
-        "crash"
+        match self.kind {
+            StoreKind::Sqlite => "crash-sqlite",
+            StoreKind::Postgres => "crash-postgres",
+        }
     }
 
     fn what(&self) -> &'static str {
-        "processes on SQLite that were killed, or paused and overtaken, at one of their steps"
+        "processes on one store that were killed, or paused and overtaken, at one of their steps"
     }
 
     fn run(&self, effort: Effort) -> Report {
@@ -81,7 +102,7 @@ impl Suite for CrashSuite {
         let mut report = Report::new(self.name());
         report.planted.extend(PLANTED.map(|mutation| self.planted(mutation)));
         let mut steps = BTreeMap::new();
-        let (kills, pauses) = SHORT;
+        let (kills, pauses) = self.kind.short();
         let (mut killed, mut paused, mut seed) = (0, 0, 0);
         loop {
             let enough = killed >= kills && paused >= pauses;
@@ -89,7 +110,7 @@ impl Suite for CrashSuite {
                 break;
             }
             let is_pause = paused * kills < killed * pauses;
-            let store = Store::new(&self.program, seed, None);
+            let store = Store::new(self, seed, None);
             let looked_at = store.and_then(|store| {
                 let findings = if is_pause { store.overtake() } else { store.kill() }?;
                 Ok((findings, store.deaths(&mut steps)))
@@ -116,7 +137,7 @@ impl Suite for CrashSuite {
 impl CrashSuite {
     fn planted(&self, mutation: Mutation) -> Planted {
         for seed in 0..STORES_FOR_A_BUG {
-            let found = Store::new(&self.program, seed, Some(mutation)).and_then(|store| store.kill());
+            let found = Store::new(self, seed, Some(mutation)).and_then(|store| store.kill());
             if let Some(said) = found.ok().and_then(|findings| findings.said.into_iter().next()) {
                 return Planted::caught(mutation.name(), said, format!("store {seed}"));
             }
@@ -136,19 +157,30 @@ fn note(report: &mut Report, seed: u64, findings: Findings) {
 struct Store<'a> {
     program: &'a Path,
     folder: tempfile::TempDir,
+    /// Empty again for the next store when this one is dropped.
+    database: Option<Database<'static>>,
     seed: u64,
     broken: Option<Mutation>,
 }
 
 impl<'a> Store<'a> {
-    fn new(program: &'a Path, seed: u64, broken: Option<Mutation>) -> Result<Self, Broken> {
+    fn new(suite: &'a CrashSuite, seed: u64, broken: Option<Mutation>) -> Result<Self, Broken> {
         let folder = tempfile::tempdir()?;
         fs::create_dir(folder.path().join("effects"))?;
-        Ok(Self { program, folder, seed, broken })
+        let database = match suite.kind {
+            StoreKind::Sqlite => None,
+            StoreKind::Postgres => {
+                Some(block_on(async { Ok(ratchet_test_postgres::shared().database().await) })?)
+            }
+        };
+        Ok(Self { program: &suite.program, folder, database, seed, broken })
     }
 
     fn url(&self) -> String {
-        format!("sqlite:{}?mode=rwc", self.folder.path().join("ratchet.db").display())
+        match &self.database {
+            Some(database) => database.url(),
+            None => format!("sqlite:{}?mode=rwc", self.folder.path().join("ratchet.db").display()),
+        }
     }
 
     /// A process that submits `count` numbers from `from` on.
@@ -198,7 +230,8 @@ impl<'a> Store<'a> {
             BTreeMap::new()
         };
         signal(&paused, Signal::CONT);
-        paused.wait()?;
+        // It is gone already if it came to its end before it was paused.
+        let _status = paused.wait();
         let mut findings = self.finish(5)?;
         for (key, state) in before {
             let now = block_on(judge::state_of(&self.url(), &key))?;

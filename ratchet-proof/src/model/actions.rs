@@ -4,7 +4,7 @@ use ratchet_core::State;
 use ratchet_core::decide::Stored;
 
 use super::Protocol;
-use super::scenario::{Asking, LEASE, MEMORY, at};
+use super::scenario::{LEASE, MEMORY, at};
 use super::world::{Job, Letter, Phase, Word, Worker, World};
 use crate::planted::Mutation;
 
@@ -108,7 +108,7 @@ impl Protocol {
                     actions.push(Action::FindExpired(row));
                 }
             }
-            State::Uncertain if self.scenario.asking != Asking::Nobody => {
+            State::Uncertain if record.policy.reconciles => {
                 let is_asked = |letter: &Letter| {
                     matches!(letter, Letter::Question { row: of, .. } | Letter::Verdict { row: of, .. } if *of == row)
                 };
@@ -183,13 +183,13 @@ impl Protocol {
             return;
         }
         for (place, letter) in world.letters.iter().enumerate() {
-            let Letter::Request { row, .. } = letter else { continue };
-            let account = &world.accounts[*row];
+            let Letter::Request { row, effect, .. } = letter else { continue };
+            let account = &world.accounts[*row][*effect];
             actions.push(Action::Refuse(place, Word::Refused));
             if self.recognises(account, world.now, letter) {
                 continue;
             }
-            if self.scenario.remembers.is_some() {
+            if self.scenario.effects[*effect].remembers.is_some() {
                 actions.push(Action::Refuse(place, Word::RefusedAfterLookup));
                 actions.push(Action::Refuse(place, Word::Busy));
             }
@@ -217,8 +217,10 @@ fn faults_of(job: &Job, place: usize, now: u8, add: &mut impl FnMut(Fault)) {
                 add(Fault::SendLate(place));
             }
         }
-        Phase::Sent => add(Fault::GiveUp(place)),
-        Phase::Ended(_) => {}
+        Phase::Sent | Phase::Asking => add(Fault::GiveUp(place)),
+        Phase::StepEnded(_) => add(Fault::NotDone(place)),
+        Phase::Entered => add(Fault::AnswerLost(place)),
+        Phase::Found(_) | Phase::Ended(_) => {}
     }
 }
 

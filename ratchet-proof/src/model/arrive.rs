@@ -15,14 +15,14 @@ impl Protocol {
     pub(super) fn arrive(&self, world: &mut World, place: usize) {
         match world.letters.remove(place) {
             Letter::Submission => self.write_submission(world, None),
-            letter @ Letter::Request { row, token, .. } => {
-                let word = self.act(world, row, token, &letter);
-                world.letters.push(Letter::Answer { row, token, word });
+            letter @ Letter::Request { row, effect, token, .. } => {
+                let word = self.act(world, &letter);
+                world.letters.push(Letter::Answer { row, effect, token, word });
             }
-            Letter::Answer { row, token, word } => hear(world, row, token, word),
+            Letter::Answer { row, effect, token, word } => self.hear(world, (row, effect, token), word),
             Letter::Outcome { row, token, word } => self.settle(world, row, token, word),
             Letter::Question { row, seen } => {
-                let finding = self.look_up(world, row, seen);
+                let finding = self.look_up(world, row, 0, seen);
                 world.letters.push(Letter::Verdict { row, seen, finding });
             }
             Letter::Verdict { row, seen, finding } => self.resolve(world, row, seen, finding),
@@ -30,10 +30,11 @@ impl Protocol {
     }
 
     /// What the destination does about a request.
-    fn act(&self, world: &mut World, row: usize, token: Token, letter: &Letter) -> Word {
+    fn act(&self, world: &mut World, letter: &Letter) -> Word {
+        let Letter::Request { row, effect, token, .. } = *letter else { return Word::Unknown };
         let now = world.now;
-        let recognised = self.recognises(&world.accounts[row], now, letter);
-        let account = &mut world.accounts[row];
+        let recognised = self.recognises(&world.accounts[row][effect], now, letter);
+        let account = &mut world.accounts[row][effect];
         if account.closed {
             return Word::RefusedAfterLookup;
         }
@@ -51,33 +52,36 @@ impl Protocol {
 
     /// Whether the destination knows the request already.
     pub(super) fn recognises(&self, account: &Account, now: u8, letter: &Letter) -> bool {
-        let Letter::Request { token, .. } = letter else { return false };
-        let (Some((acted, by)), Some(remembers)) = (account.acted, self.scenario.remembers) else { return false };
+        let Letter::Request { effect, token, .. } = letter else { return false };
+        let remembers = self.scenario.effects[*effect].remembers;
+        let (Some((acted, by)), Some(remembers)) = (account.acted, remembers) else { return false };
         let same_key = by == *token || !self.rules.is_broken(Mutation::AttemptInKey);
         now < acted.saturating_add(remembers) && same_key && !self.rules.is_broken(Mutation::NoDeduplication)
     }
 
     /// A request arrives and is refused, with all its copies.
     pub(super) fn refuse(&self, world: &mut World, place: usize, word: Word) -> Option<()> {
-        let Letter::Request { row, token, .. } = world.letters[place] else { return None };
+        let Letter::Request { row, effect, token, .. } = world.letters[place] else { return None };
         world.faults -= 1;
-        let is_copy = |letter: &Letter| matches!(letter, Letter::Request { row: of, token: by, .. } if (*of, *by) == (row, token));
-        world.letters.retain(|letter| !is_copy(letter));
-        world.letters.push(Letter::Answer { row, token, word });
+        world.letters.retain(|letter| {
+            !matches!(letter, Letter::Request { row: of, effect: which, token: by, .. }
+                if (*of, *which, *by) == (row, effect, token))
+        });
+        world.letters.push(Letter::Answer { row, effect, token, word });
         // An earlier request may be under way, so a refusal says something about it only where it is kept under the key.
         let is_kept = word == Word::RefusedAfterLookup && !self.rules.is_broken(Mutation::RefusalNotKept);
-        world.accounts[row].closed |= is_kept;
+        world.accounts[row][effect].closed |= is_kept;
         Some(())
     }
 
     /// What a reconciler finds out.
-    fn look_up(&self, world: &mut World, row: usize, seen: Token) -> Finding {
-        let account = &mut world.accounts[row];
+    pub(super) fn look_up(&self, world: &mut World, row: usize, effect: usize, seen: Token) -> Finding {
+        let account = &mut world.accounts[row][effect];
         if account.effects > 0 {
             return Finding::Applied;
         }
         let closes = !self.rules.is_broken(Mutation::AskWithoutClosing);
-        if self.scenario.asking == Asking::RefusesOldCalls {
+        if self.scenario.effects[effect].asking == Asking::RefusesOldCalls {
             if closes {
                 account.refuses_to = account.refuses_to.max(seen);
             }
@@ -97,6 +101,18 @@ impl Protocol {
         let _answer = self.apply(world, row, &Command::Resolve { by, reason, seen, verdict });
     }
 
+    /// A worker hears from the destination.
+    fn hear(&self, world: &mut World, about: (usize, usize, Token), word: Word) {
+        for worker in &mut world.workers {
+            if let Worker::Busy(job) = worker
+                && (job.row, job.effect, job.token) == about
+                && job.phase == Phase::Sent
+            {
+                job.phase = self.effect_ended(job, word);
+            }
+        }
+    }
+
     /// The store hears how an attempt ended.
     fn settle(&self, world: &mut World, row: usize, token: Token, word: Word) {
         let mut answer = self.apply(world, row, &Command::Settle { token, outcome: outcome(word) });
@@ -111,18 +127,8 @@ impl Protocol {
     }
 }
 
-/// A worker hears from the destination.
-fn hear(world: &mut World, row: usize, token: Token, word: Word) {
-    for worker in &mut world.workers {
-        if let Worker::Busy(job) = worker
-            && (job.row, job.token, job.phase) == (row, token, Phase::Sent)
-        {
-            job.phase = Phase::Ended(word);
-        }
-    }
-}
-
-fn outcome(word: Word) -> Outcome {
+/// What a word means to the store.
+pub(super) fn outcome(word: Word) -> Outcome {
     let cause = |kind| Cause::new(kind, "");
     match word {
         Word::Done => Outcome::Done { result: None, missing: None },

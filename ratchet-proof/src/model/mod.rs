@@ -9,12 +9,13 @@ mod properties;
 mod rules;
 mod scenario;
 mod step;
+mod steps;
 mod suite;
 mod world;
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ratchet_core::decide::PinRequest;
 use ratchet_core::{
@@ -29,7 +30,7 @@ pub use suite::ModelSuite;
 use crate::planted::Mutation;
 use actions::Action;
 use rules::Rules;
-use scenario::Scenario;
+use scenario::{Effect, Scenario};
 use world::World;
 
 /// A scenario under the rules of the product, or with one of them broken.
@@ -38,7 +39,8 @@ struct Protocol {
     scenario: Scenario,
     rules: Rules,
     submission: Submission,
-    request: PinRequest,
+    /// What is sent, by effect.
+    requests: Vec<PinRequest>,
     /// One of so many worlds is asked whether everything ends when faults stop.
     sample: u64,
 }
@@ -58,21 +60,13 @@ struct Explored {
 impl Protocol {
     fn new(scenario: Scenario, broken: Option<Mutation>) -> Self {
         let submission = submission(&scenario);
-        let request = PinRequest {
-            wire_key: submission.id.key.as_str().to_owned(),
-            recipe: Recipe::VERBATIM,
-            secret: None,
-            place: scenario.contract.mechanism().to_string(),
-            deduplicates: scenario.contract.deduplicates(),
-            scope: Scope::of("bank"),
-            request: Fingerprint::of(b"body").into(),
-            kept: None,
-        };
-        Self { scenario, rules: Rules { broken }, submission, request, sample: 16 }
+        let requests = scenario.effects.iter().map(request).collect();
+        Self { scenario, rules: Rules { broken }, submission, requests, sample: 16 }
     }
 
     /// Explores breadth first, so that a counterexample is as short as it can be.
     fn explore(self, at_most: Duration, states: usize, until: HasDiscoveries) -> Explored {
+        let started = Instant::now();
         let checker = self.checker().timeout(at_most).target_state_count(states).finish_when(until);
         let checker = checker.spawn_bfs().join();
         let found = checker.discoveries();
@@ -87,7 +81,7 @@ impl Protocol {
         violations.sort_unstable();
         Explored {
             states: checker.unique_state_count() as u64,
-            complete: checker.is_done() && checker.state_count() < states,
+            complete: started.elapsed() < at_most && checker.state_count() < states,
             violations,
             never,
         }
@@ -105,6 +99,19 @@ fn way(path: &Path<World, Action>) -> String {
     actions.join(", ")
 }
 
+fn request(effect: &Effect) -> PinRequest {
+    PinRequest {
+        wire_key: "invoice:1".to_owned(),
+        recipe: Recipe::VERBATIM,
+        secret: None,
+        place: effect.contract.mechanism().to_string(),
+        deduplicates: effect.contract.deduplicates(),
+        scope: Scope::of("bank"),
+        request: Fingerprint::of(b"body").into(),
+        kept: None,
+    }
+}
+
 fn submission(scenario: &Scenario) -> Submission {
     let key = Key::parse("invoice:1").unwrap_or_else(|error| unreachable!("a key of letters: {error}"));
     let id = RecordId {
@@ -119,7 +126,7 @@ fn submission(scenario: &Scenario) -> Submission {
         input: Payload::from_stored("1"),
         compared: None,
         policy: scenario.policy.clone(),
-        contract: scenario.terms(),
+        contract: scenario.contract.terms(),
         not_before: None,
         queue: Queue::DEFAULT,
         priority: Priority::default(),

@@ -1,6 +1,6 @@
 //! What must hold in every world, judged by what the destination knows and the store does not.
 
-use ratchet_core::State;
+use ratchet_core::{Record, State, StepState};
 use ratchet_core::decide::Stored;
 use stateright::Property;
 
@@ -37,8 +37,7 @@ impl Promise {
 pub(super) fn all(protocol: &Protocol) -> Vec<Property<Protocol>> {
     let mut properties = vec![
         Property::always(ONE_EFFECT, |model: &Protocol, world: &World| {
-            let once = world.accounts.iter().all(|account| account.effects <= 1);
-            once || world.seen.risk_accepted || !model.scenario.has_one_effect()
+            has_one_each(world) || world.seen.risk_accepted || !model.scenario.has_one_effect()
         }),
         Property::always(NOTHING_LOST, |_, world: &World| is_on_record(world)),
         Property::always(NO_STALE_SETTLE, |_, world: &World| !world.seen.stale_accepted),
@@ -55,7 +54,7 @@ pub(super) fn all(protocol: &Protocol) -> Vec<Property<Protocol>> {
         }),
         Property::sometimes("a superseded outcome is judged", |_, world: &World| world.seen.late),
     ];
-    properties.push(if protocol.scenario.remembers.is_some() {
+    properties.push(if protocol.scenario.effects.iter().any(|effect| effect.remembers.is_some()) {
         Property::sometimes("a repetition is recognised", |_, world: &World| world.seen.absorbed)
     } else {
         Property::sometimes("an outcome is unknown", |_, world: &World| {
@@ -65,8 +64,12 @@ pub(super) fn all(protocol: &Protocol) -> Vec<Property<Protocol>> {
     properties
 }
 
-fn each(world: &World, holds: fn(&Stored, &Account) -> bool) -> bool {
-    world.seen.risk_accepted || world.rows.iter().zip(&world.accounts).all(|(row, account)| holds(row, account))
+fn has_one_each(world: &World) -> bool {
+    world.accounts.iter().flatten().all(|account| account.effects <= 1)
+}
+
+fn each(world: &World, holds: fn(&Stored, &[Account]) -> bool) -> bool {
+    world.seen.risk_accepted || world.rows.iter().zip(&world.accounts).all(|(row, accounts)| holds(row, accounts))
 }
 
 fn is_on_record(world: &World) -> bool {
@@ -74,25 +77,36 @@ fn is_on_record(world: &World) -> bool {
 }
 
 /// A success had its effect, and what ended without one has none, whatever arrives later.
-fn says_what_happened(row: &Stored, account: &Account) -> bool {
+fn says_what_happened(row: &Stored, accounts: &[Account]) -> bool {
     match row.state() {
-        State::Succeeded => account.effects > 0,
-        State::Failed | State::Exhausted | State::Cancelled => account.effects == 0,
+        State::Succeeded => accounts.iter().all(|account| account.effects > 0),
+        State::Failed | State::Exhausted | State::Cancelled => match row {
+            Stored::Record(record) => nothing_but_finished_steps(record, accounts),
+            // A tombstone has no steps.
+            Stored::Tombstone(_) => accounts.len() > 1 || accounts.iter().all(|account| account.effects == 0),
+        },
         _ => true,
     }
 }
 
+/// Whether nothing happened but what the record says of its steps; they are in the order of their names.
+fn nothing_but_finished_steps(record: &Record, accounts: &[Account]) -> bool {
+    let mut finished = record.steps.values().map(|step| step.state == StepState::Done);
+    accounts.iter().all(|account| finished.next().unwrap_or(false) == (account.effects > 0))
+}
+
 /// While somebody may wait for it, an effect that happened counts as possible; and only what has an end becomes a tombstone.
-fn remembers_unknown(row: &Stored, account: &Account) -> bool {
+fn remembers_unknown(row: &Stored, accounts: &[Account]) -> bool {
     match row {
         Stored::Record(record) => {
-            record.state != State::Pending || account.effects == 0 || record.may_be_applied()
+            let known = || nothing_but_finished_steps(record, accounts);
+            record.state != State::Pending || record.may_be_applied() || known()
         }
         Stored::Tombstone(rest) => rest.state.is_settled() && rest.state != State::Uncertain,
     }
 }
 
-fn has_a_reason(row: &Stored, _: &Account) -> bool {
+fn has_a_reason(row: &Stored, _: &[Account]) -> bool {
     match row {
         Stored::Record(record) => (record.state == State::Uncertain) == record.uncertainty.is_some(),
         Stored::Tombstone(_) => true,
@@ -107,7 +121,7 @@ impl Protocol {
             if self.is_over(&world) {
                 let risky = world.seen.risk_accepted || !self.scenario.has_one_effect();
                 return each(&world, says_what_happened)
-                    && (risky || world.accounts.iter().all(|account| account.effects <= 1));
+                    && (risky || has_one_each(&world));
             }
             actions.clear();
             self.calm(&world, &mut actions);
@@ -122,7 +136,7 @@ impl Protocol {
         let mut actions = Vec::new();
         self.calm(world, &mut actions);
         let ends = |row: &Stored| match row.state() {
-            State::Uncertain => self.scenario.policy.reconciles == false,
+            State::Uncertain => !self.scenario.policy.reconciles,
             state => state.is_settled(),
         };
         actions.is_empty() && world.rows.iter().all(|row| ends(row))

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ratchet_core::{Contract, OnUnknown, Policy, RetryPolicy, Terms, Timestamp};
+use ratchet_core::{Contract, OnUnknown, Policy, RetryPolicy, StepName, Timestamp};
 
 /// One step of the model's clock.
 pub(crate) const TICK: Duration = Duration::from_mins(1);
@@ -23,14 +23,24 @@ pub(crate) const NEVER: u8 = u8::MAX;
 #[derive(Debug, Clone)]
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
-    /// What the record believes about the destination.
+    /// What the record believes about the destination of the operation.
+    pub(crate) contract: Contract,
+    /// What the handler does, in this order.
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) policy: Policy,
+    pub(crate) bounds: Bounds,
+}
+
+/// One effect of the handler.
+#[derive(Debug, Clone)]
+pub(crate) struct Effect {
+    /// Of which step; `None` if it is the handler's own.
+    pub(crate) step: Option<StepName>,
     pub(crate) contract: Contract,
     /// For how long the destination recognises a repetition; `None` if it never does.
     pub(crate) remembers: Option<u8>,
-    /// What a reconciler can do at the destination.
+    /// What whoever asks can do at the destination.
     pub(crate) asking: Asking,
-    pub(crate) policy: Policy,
-    pub(crate) bounds: Bounds,
 }
 
 /// What comes of a question to the destination.
@@ -66,42 +76,62 @@ impl Scenario {
     /// One for each way in which the decision treats an unknown outcome.
     pub(crate) fn all(bounds: Bounds) -> Vec<Self> {
         let key = Contract::header("Idempotency-Key");
+        let limited = (key.remembers_for(ticks(MEMORY)), Some(MEMORY));
+        let endless = (key.remembers_forever(), Some(NEVER));
+        let nothing = (Contract::NONE, None);
         let park = policy(OnUnknown::Park);
         let asks = Policy { reconciles: true, ..park.clone() };
-        let scenario = |name, contract, remembers, asking, policy: &Policy| Self {
+        let own = |name, (contract, remembers), asking, policy: &Policy| Self {
             name,
             contract,
-            remembers,
-            asking,
+            effects: vec![Effect { step: None, contract, remembers, asking }],
             policy: policy.clone(),
             bounds,
         };
-        let limited = key.remembers_for(ticks(MEMORY));
+        let step = |name, (contract, remembers), asking| {
+            Effect { step: Some(StepName::from_static(name)), contract, remembers, asking }
+        };
+        let steps = |name, effects| Self { name, contract: Contract::STEPS, effects, policy: park.clone(), bounds };
         vec![
-            scenario("remembers for a while", limited, Some(MEMORY), Asking::Nobody, &park),
-            scenario("remembers for a while, is asked", limited, Some(MEMORY), Asking::Closes, &asks),
-            scenario("remembers for ever", key.remembers_forever(), Some(NEVER), Asking::Nobody, &park),
-            scenario("no memory, parks", Contract::NONE, None, Asking::Nobody, &park),
-            scenario("no memory, is asked and closes", Contract::NONE, None, Asking::Closes, &asks),
-            scenario("no memory, refuses old calls", Contract::NONE, None, Asking::RefusesOldCalls, &asks),
-            scenario("may be lost", Contract::NONE, None, Asking::Nobody, &policy(OnUnknown::MayLose)),
-            scenario("may be doubled", Contract::NONE, None, Asking::Nobody, &policy(OnUnknown::MayDuplicate)),
+            own("remembers for a while", limited, Asking::Nobody, &park),
+            own("remembers for a while, is asked", limited, Asking::Closes, &asks),
+            own("remembers for ever", endless, Asking::Nobody, &park),
+            own("no memory, parks", nothing, Asking::Nobody, &park),
+            own("no memory, is asked and closes", nothing, Asking::Closes, &asks),
+            own("no memory, refuses old calls", nothing, Asking::RefusesOldCalls, &asks),
+            own("may be lost", nothing, Asking::Nobody, &policy(OnUnknown::MayLose)),
+            own("may be doubled", nothing, Asking::Nobody, &policy(OnUnknown::MayDuplicate)),
+            steps(
+                "steps: remembers, then parks",
+                vec![step("pay", limited, Asking::Nobody), step("ship", nothing, Asking::Nobody)],
+            ),
+            steps(
+                "steps: closes, then refuses old calls",
+                vec![step("pay", nothing, Asking::Closes), step("ship", nothing, Asking::RefusesOldCalls)],
+            ),
         ]
     }
 
-    pub(crate) fn terms(&self) -> Terms {
-        self.contract.terms()
+    /// Whether a second effect is a fault: not where the operation says that it may happen.
+    pub(crate) fn has_one_effect(&self) -> bool {
+        self.policy.on_unknown != OnUnknown::MayDuplicate
     }
+}
 
+impl Effect {
     /// Until when a request that was pinned at `now` may arrive. Where nothing is repeated on a guess it may be as late as
     /// it likes.
     pub(crate) fn arrives_until(&self, now: u8) -> u8 {
         if self.remembers == Some(MEMORY) { now + MEMORY - WINDOW } else { NEVER }
     }
 
-    /// Whether a second effect is a fault: not where the operation says that it may happen.
-    pub(crate) fn has_one_effect(&self) -> bool {
-        self.policy.on_unknown != OnUnknown::MayDuplicate
+    /// Whether another request at `now` is surely recognised, after the destination acted at `acted`.
+    pub(crate) fn is_recognised(&self, acted: u8, now: u8) -> bool {
+        match self.remembers {
+            None => false,
+            Some(MEMORY) => now < acted + WINDOW,
+            Some(_) => true,
+        }
     }
 }
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use ratchet_core::decide::{Answer, Command, Refusal, Stored, SubmitDecision};
-use ratchet_core::{Generation, Record, RecordId, Renewal, State, Tombstone, WorkerId};
+use ratchet_core::{Generation, Record, RecordId, Renewal, State, Token, Tombstone, WorkerId};
 
 use super::Protocol;
 use super::actions::{Action, Fault, LEAP, Order};
-use super::scenario::{LEASE, WINDOW, at, ticks};
+use super::scenario::{LEASE, at, ticks};
 use super::world::{Account, Job, Letter, Phase, Word, Worker, World};
 use crate::planted::Mutation;
 use crate::stale::is_stale;
@@ -84,8 +84,8 @@ impl Protocol {
         };
         let stored = Arc::new(Stored::Record(record));
         match world.rows.len() {
-            0 => world.accounts.push(Account::default()),
-            _ if is_renewal => world.accounts.push(Account::default()),
+            0 => world.accounts.push(self.no_effects()),
+            _ if is_renewal => world.accounts.push(self.no_effects()),
             _ => {
                 world.seen.key_freed = true;
                 world.rows.pop();
@@ -94,22 +94,25 @@ impl Protocol {
         world.rows.push(stored);
     }
 
+    fn no_effects(&self) -> Vec<Account> {
+        vec![Account::default(); self.scenario.effects.len()]
+    }
+
     fn claim(&self, world: &mut World, place: usize, row: usize) -> Option<()> {
-        let started = self.lease(world, row)?;
-        let token = Self::record(world, row)?.token;
+        let until = world.now + LEASE;
+        // A row that is parked instead is a change as well.
+        let Answer::Leased = self.lease(world, row)? else { return Some(()) };
+        let record = Self::record(world, row)?;
+        let started = record.lease.as_ref().is_some_and(|lease| lease.started_at.is_some());
         let phase = if started { Phase::Started } else { Phase::Leased };
-        world.workers[place] = Worker::Busy(Job { row, token, until: world.now + LEASE, phase });
+        world.workers[place] = Worker::Busy(Job { row, token: record.token, effect: 0, until, phase });
         Some(())
     }
 
-    /// Grants a lease; `None` if the row is parked instead, which is a change as well.
-    fn lease(&self, world: &mut World, row: usize) -> Option<bool> {
+    fn lease(&self, world: &mut World, row: usize) -> Option<Answer> {
         let start_if_safe = !self.rules.is_broken(Mutation::NoStartMark);
         let worker = WorkerId::from_static("worker");
-        let command = Command::Lease { worker, duration: ticks(LEASE), start_if_safe };
-        self.apply(world, row, &command).ok()?;
-        let lease = Self::record(world, row)?.lease.as_ref();
-        Some(lease.is_some_and(|lease| lease.started_at.is_some()))
+        self.apply(world, row, &Command::Lease { worker, duration: ticks(LEASE), start_if_safe }).ok()
     }
 
     fn advance(&self, world: &mut World, place: usize) -> Option<()> {
@@ -124,10 +127,16 @@ impl Protocol {
                     return Some(());
                 }
             },
-            Phase::Started => job.phase = self.pin(world, &job),
-            Phase::Pinned(_) if world.now >= job.until => job.phase = Phase::Ended(Word::NotApplied),
+            Phase::Started if self.scenario.effects[job.effect].step.is_some() => self.enter_step(world, &mut job),
+            Phase::Started | Phase::Entered => job.phase = self.pin(world, &job),
+            Phase::Pinned(_) if world.now >= job.until => job.phase = self.effect_ended(&job, Word::NotApplied),
             Phase::Pinned(at) => self.send(world, &mut job, at),
             Phase::Sent => return None,
+            Phase::Asking => {
+                job.phase = Phase::Found(self.look_up(world, job.row, job.effect, Token::new(job.token.get() - 1)));
+            }
+            Phase::Found(finding) => self.conclude(world, &mut job, finding),
+            Phase::StepEnded(word) => self.finish_step(world, &mut job, word),
             Phase::Ended(word) => {
                 world.letters.push(Letter::Outcome { row: job.row, token: job.token, word });
                 world.workers[place] = Worker::Idle;
@@ -139,36 +148,32 @@ impl Protocol {
     }
 
     fn send(&self, world: &mut World, job: &mut Job, pinned_at: u8) {
-        let until = self.scenario.arrives_until(pinned_at);
-        world.letters.push(Letter::Request { row: job.row, token: job.token, until });
+        let until = self.scenario.effects[job.effect].arrives_until(pinned_at);
+        let Job { row, effect, token, .. } = *job;
+        world.letters.push(Letter::Request { row, effect, token, until });
         job.phase = Phase::Sent;
     }
 
     fn pin(&self, world: &mut World, job: &Job) -> Phase {
         if world.now >= job.until {
-            return Phase::Ended(Word::NotApplied);
+            return self.effect_ended(job, Word::NotApplied);
         }
-        let request = Box::new(self.request.clone());
-        let command = Command::Pin { token: job.token, step: None, request };
-        match self.apply(world, job.row, &command) {
+        let request = Box::new(self.requests[job.effect].clone());
+        let step = self.scenario.effects[job.effect].step.clone();
+        match self.apply(world, job.row, &Command::Pin { token: job.token, step, request }) {
             Ok(_) => {
-                world.seen.blind_send |= self.is_blind(world, job.row);
+                world.seen.blind_send |= self.is_blind(world, job);
                 Phase::Pinned(world.now)
             }
-            Err(Refusal::NotRepeatable(_)) => Phase::Ended(Word::Unknown),
-            Err(_) => Phase::Ended(Word::NotApplied),
+            Err(Refusal::NotRepeatable(_)) => self.effect_ended(job, Word::Unknown),
+            Err(_) => self.effect_ended(job, Word::NotApplied),
         }
     }
 
     /// Whether the destination has acted and may not recognise another request.
-    fn is_blind(&self, world: &World, row: usize) -> bool {
-        let Some((acted, _)) = world.accounts[row].acted else { return false };
-        let recognised = match self.scenario.remembers {
-            None => false,
-            Some(super::scenario::MEMORY) => world.now < acted + WINDOW,
-            Some(_) => true,
-        };
-        !recognised && self.scenario.has_one_effect() && !world.seen.risk_accepted
+    fn is_blind(&self, world: &World, job: &Job) -> bool {
+        let Some((acted, _)) = world.accounts[job.row][job.effect].acted else { return false };
+        !self.scenario.effects[job.effect].is_recognised(acted, world.now) && self.scenario.has_one_effect() && !world.seen.risk_accepted
     }
 
     fn renew(&self, world: &mut World, place: usize) -> Option<()> {
@@ -209,15 +214,15 @@ impl Protocol {
     fn fault(&self, world: &mut World, fault: Fault) -> Option<()> {
         match fault {
             Fault::Crash(place) => world.workers[place] = Worker::Idle,
-            Fault::GiveUp(place) => end(world, place, Word::Unknown)?,
-            Fault::NoConnection(place) => end(world, place, Word::NotApplied)?,
+            Fault::GiveUp(place) => self.end_effect(world, place, Word::Unknown)?,
+            Fault::NoConnection(place) => self.end_effect(world, place, Word::NotApplied)?,
             Fault::SendLate(place) => {
                 let Worker::Busy(mut job) = world.workers[place].clone() else { return None };
                 let Phase::Pinned(at) = job.phase else { return None };
                 self.send(world, &mut job, at);
                 world.workers[place] = Worker::Busy(job);
             }
-            Fault::NotDone(place) => end(world, place, Word::NotEntered)?,
+            Fault::NotDone(place) => self.not_done(world, place)?,
             Fault::AnswerLost(place) => self.lose_answer(world, place)?,
             Fault::ClaimLost(_) => {
                 let row = (0..world.rows.len())
@@ -243,13 +248,36 @@ impl Protocol {
                 self.apply(world, job.row, &Command::Start { token: job.token }).ok()?;
                 end(world, place, Word::NotEntered)
             }
-            Phase::Started => {
-                let phase = self.pin(world, &job);
-                matches!(phase, Phase::Pinned(_)).then_some(())?;
-                end(world, place, Word::NotApplied)
+            Phase::Started | Phase::Entered => {
+                // What was not entered for certain is reported as not applied, and so is a send that was not written down.
+                let mut told = job.clone();
+                if job.phase == Phase::Started && self.scenario.effects[job.effect].step.is_some() {
+                    self.enter_step(world, &mut told);
+                    matches!(told.phase, Phase::Entered).then_some(())?;
+                } else {
+                    matches!(self.pin(world, &job), Phase::Pinned(_)).then_some(())?;
+                }
+                self.end_effect(world, place, Word::NotApplied)
             }
             _ => None,
         }
+    }
+
+    /// The store does not do what the worker asks, and the worker does not know that.
+    fn not_done(&self, world: &mut World, place: usize) -> Option<()> {
+        let Worker::Busy(mut job) = world.workers[place].clone() else { return None };
+        match job.phase {
+            Phase::StepEnded(word) => self.after_step(&mut job, word),
+            _ => job.phase = Phase::Ended(Word::NotEntered),
+        }
+        world.workers[place] = Worker::Busy(job);
+        Some(())
+    }
+
+    fn end_effect(&self, world: &mut World, place: usize, word: Word) -> Option<()> {
+        let Worker::Busy(job) = &mut world.workers[place] else { return None };
+        job.phase = self.effect_ended(job, word);
+        Some(())
     }
 
     fn order(&self, world: &mut World, order: Order) -> Option<()> {

@@ -14,8 +14,8 @@ pub(crate) struct World {
     pub(crate) now: u8,
     /// What the store holds, by generation.
     pub(crate) rows: Vec<Arc<Stored>>,
-    /// What the destination holds, by generation.
-    pub(crate) accounts: Vec<Account>,
+    /// What the destination holds, by generation and effect.
+    pub(crate) accounts: Vec<Vec<Account>>,
     pub(crate) workers: Vec<Worker>,
     pub(crate) letters: Vec<Letter>,
     /// A row whose lease was found to be over, as the maintenance read it.
@@ -71,6 +71,8 @@ pub(crate) enum Worker {
 pub(crate) struct Job {
     pub(crate) row: usize,
     pub(crate) token: Token,
+    /// Which of the handler's effects is under way.
+    pub(crate) effect: usize,
     /// The end of the lease by the clocks of the worker.
     pub(crate) until: u8,
     pub(crate) phase: Phase,
@@ -84,6 +86,14 @@ pub(crate) enum Phase {
     /// What is about to be sent was written down at this time.
     Pinned(u8),
     Sent,
+    /// A step was entered.
+    Entered,
+    /// The destination of a step is to be asked what an earlier attempt did.
+    Asking,
+    /// This was found out about a step.
+    Found(Finding),
+    /// A step ended.
+    StepEnded(Word),
     Ended(Word),
 }
 
@@ -118,9 +128,9 @@ pub(crate) enum Letter {
     /// A submission that was acknowledged before it was written.
     Submission,
     /// A request to the destination; it does not arrive after `until`.
-    Request { row: usize, token: Token, until: u8 },
+    Request { row: usize, effect: usize, token: Token, until: u8 },
     /// The destination's answer.
-    Answer { row: usize, token: Token, word: Word },
+    Answer { row: usize, effect: usize, token: Token, word: Word },
     /// An attempt's outcome on its way to the store.
     Outcome { row: usize, token: Token, word: Word },
     /// A question to the destination, about the attempts up to a token.
@@ -149,7 +159,9 @@ impl World {
         let Self { now, workers, letters, .. } = &mut self;
         letters.retain(|letter| match letter {
             Letter::Request { until, .. } => *now <= *until,
-            Letter::Answer { row, token, .. } => workers.iter().any(|worker| waits_for(worker, *row, *token)),
+            Letter::Answer { row, effect, token, .. } => {
+                workers.iter().any(|worker| waits_for(worker, *row, *effect, *token))
+            }
             _ => true,
         });
         workers.sort_unstable();
@@ -158,6 +170,7 @@ impl World {
     }
 }
 
-fn waits_for(worker: &Worker, row: usize, token: Token) -> bool {
-    matches!(worker, Worker::Busy(job) if job.row == row && job.token == token && job.phase == Phase::Sent)
+fn waits_for(worker: &Worker, row: usize, effect: usize, token: Token) -> bool {
+    matches!(worker, Worker::Busy(job)
+        if (job.row, job.effect, job.token, job.phase) == (row, effect, token, Phase::Sent))
 }
