@@ -18,7 +18,7 @@ mod way;
 pub use crash::{Child, CrashSuite, StoreKind};
 pub use model::{Bounds, ModelSuite};
 pub use planted::Mutation;
-pub use simulation::{SimulationSuite, replay};
+pub use simulation::{SimulationSuite, Verdicts, replay};
 pub use suite::{Effort, Planted, Report, Suite, run, run_all};
 
 /// Every suite, in the order in which they run. `program` is that of this crate, which some of them start again.

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use super::marks::{Marked, Marks, append};
-use super::operations::{self, Bill, book, flash, order, pay, print};
+use super::operations::{self, Bill, book, deliver, flash, pay, print};
 use super::till::Till;
 use crate::planted::Mutation;
 use crate::way::Through;
@@ -136,7 +136,7 @@ impl Child {
                 1 => print::enqueue(ratchet, bill).await,
                 2 => book::enqueue(ratchet, bill).await,
                 3 => flash::enqueue(ratchet, bill).await,
-                _ => order::enqueue(ratchet, bill).await,
+                _ => deliver::enqueue(ratchet, bill).await,
             };
             let is_on_record =
                 matches!(answer, Ok(Enqueued::New { .. } | Enqueued::Existing { .. } | Enqueued::Ended { .. }));
@@ -153,7 +153,7 @@ fn name_of(id: u64) -> &'static str {
         1 => "print",
         2 => "book",
         3 => "flash",
-        _ => "order",
+        _ => "deliver",
     }
 }
 

@@ -45,8 +45,8 @@ pub(super) async fn flash(ctx: Context, State(till): State<Till>, bill: Bill) ->
     send(&ctx, &till, &bill, true).await
 }
 
-#[ratchet::operation(name = "order", version = "1", key = "order:<id>", destination = steps, retry = QUICK)]
-pub(super) async fn order(ctx: Context, State(till): State<Till>, bill: Bill) -> Result<String, Failure> {
+#[ratchet::operation(name = "deliver", version = "1", key = "deliver:<id>", destination = steps, retry = QUICK)]
+pub(super) async fn deliver(ctx: Context, State(till): State<Till>, bill: Bill) -> Result<String, Failure> {
     let pay = async |step: Context| send(&step, &till, &bill, true).await;
     let receipt = ctx.step("pay").to(BANK).run(pay).await?;
     ctx.step("ship").to(BANK).run(async |step: Context| send(&step, &till, &bill, true).await).await?;
@@ -54,7 +54,7 @@ pub(super) async fn order(ctx: Context, State(till): State<Till>, bill: Bill) ->
 }
 
 pub(super) fn registry() -> Registry {
-    ratchet::registry![pay, print, book, flash, order]
+    ratchet::registry![pay, print, book, flash, deliver]
 }
 
 async fn look_up(about: Inquiry, _bill: Bill) -> Result<Found<String>, Failure> {

@@ -80,7 +80,7 @@ impl Protocol {
     pub(super) fn calm(&self, world: &World, actions: &mut Vec<Action>) {
         actions.extend((0..world.letters.len()).map(Action::Arrive));
         for (place, worker) in world.workers.iter().enumerate() {
-            if matches!(worker, Worker::Busy(job) if job.phase != Phase::Sent) {
+            if matches!(worker, Worker::Busy(job) if job.phase != Phase::Sent || !is_under_way(world, job)) {
                 actions.push(Action::Advance(place));
             }
         }
@@ -195,6 +195,16 @@ impl Protocol {
             }
         }
     }
+}
+
+/// Whether a request, or its answer, may still arrive.
+fn is_under_way(world: &World, job: &Job) -> bool {
+    world.letters.iter().any(|letter| match letter {
+        Letter::Request { row, effect, token, .. } | Letter::Answer { row, effect, token, .. } => {
+            (*row, *effect, *token) == (job.row, job.effect, job.token)
+        }
+        _ => false,
+    })
 }
 
 /// A lease is extended before it ends, and not at its beginning: that changes nothing.

@@ -131,7 +131,8 @@ impl Protocol {
             Phase::Started | Phase::Entered => job.phase = self.pin(world, &job),
             Phase::Pinned(_) if world.now >= job.until => job.phase = self.effect_ended(&job, Word::NotApplied),
             Phase::Pinned(at) => self.send(world, &mut job, at),
-            Phase::Sent => return None,
+            // The client waits no longer, since nothing is to come.
+            Phase::Sent => job.phase = self.effect_ended(&job, Word::Unknown),
             Phase::Asking => {
                 job.phase = Phase::Found(self.look_up(world, job.row, job.effect, Token::new(job.token.get() - 1)));
             }

@@ -31,7 +31,6 @@ pub(super) struct Life {
     pub(super) store: Arc<MemoryLedger>,
     pub(super) network: Arc<Network>,
     pub(super) bank: Bank,
-    seed: u64,
     chance: Chance,
     ratchet: Ratchet,
     workers: Vec<Machine>,
@@ -59,7 +58,6 @@ impl Life {
             acknowledged: Vec::new(),
             store,
             network,
-            seed,
             chance,
         }
     }
@@ -205,9 +203,5 @@ impl Life {
     /// What is on record under an identity.
     pub(super) async fn find(&self, id: &RecordId) -> Option<Stored> {
         self.store.find(id.clone()).await.ok().flatten()
-    }
-
-    pub(super) const fn seed(&self) -> u64 {
-        self.seed
     }
 }
