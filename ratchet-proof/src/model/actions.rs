@@ -170,7 +170,12 @@ impl Protocol {
         }
         for place in 0..world.letters.len() {
             add(Fault::Lose(place));
-            add(Fault::Double(place));
+            // A copy is an action of its own for who recognises nothing, and no client can help that.
+            let is_new_action = matches!(&world.letters[place], Letter::Request { effect, .. }
+                if self.scenario.effects[*effect].remembers.is_none());
+            if !is_new_action {
+                add(Fault::Double(place));
+            }
         }
         if world.now + LEAP <= self.scenario.bounds.ticks {
             add(Fault::Leap);

@@ -124,7 +124,8 @@ impl Bank {
             if is_lost {
                 return;
             }
-            if bank.fails(30) {
+            // A copy is an action of its own for who recognises nothing, and no client can help that.
+            if recognises == Recognises::Keys && bank.fails(30) {
                 let (copy, key) = (bank.clone(), key.clone());
                 tokio::spawn(async move {
                     copy.way().await;
