@@ -111,6 +111,11 @@ impl Planted {
     }
 }
 
+/// Says how far a suite has come, to whoever waits for it.
+pub(crate) fn progress(suite: &str, text: &str) {
+    eprintln!("{suite}: {text}");
+}
+
 /// Runs suites one after the other, each for its share of the time.
 #[must_use]
 pub fn run_all(suites: &[Box<dyn Suite>], effort: Effort) -> Vec<Report> {

@@ -20,7 +20,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 pub use child::Child;
 
 use crate::planted::Mutation;
-use crate::suite::{Effort, Planted, Report, Suite};
+use crate::suite::{Effort, Planted, Report, Suite, progress};
 use judge::Findings;
 
 /// How many processes die on one store before it is looked at.
@@ -125,6 +125,7 @@ impl Suite for CrashSuite {
             if report.violations.len() > 20 {
                 break;
             }
+            progress(self.name(), &format!("{killed} kills and {paused} pauses on {} stores", seed + 1));
             seed += 1;
         }
         report.cases = killed + paused;
@@ -139,6 +140,7 @@ impl CrashSuite {
         for seed in 0..STORES_FOR_A_BUG {
             let found = Store::new(self, seed, Some(mutation)).and_then(|store| store.kill());
             if let Some(said) = found.ok().and_then(|findings| findings.said.into_iter().next()) {
+                progress(self.name(), &format!("{} was noticed: {said}", mutation.name()));
                 return Planted::caught(mutation.name(), said, format!("store {seed}"));
             }
         }

@@ -57,6 +57,8 @@ pub(crate) enum Fault {
     /// The submission is written, and the producer does not hear of it.
     SubmitLost,
     Lose(usize),
+    /// A request arrives, and its answer is lost.
+    LoseAnswer(usize),
     Double(usize),
     /// Nobody does anything for a long time.
     Leap,
@@ -129,7 +131,7 @@ impl Protocol {
                 actions.push(Action::Purge(row));
             }
         }
-        for (place, worker) in world.workers.iter().enumerate() {
+        for (place, worker) in world.workers.iter().enumerate().filter(|_| bounds.thorough) {
             if matches!(worker, Worker::Busy(job) if is_worth_renewing(job, world.now)) {
                 actions.push(Action::Renew(place));
             }
@@ -138,9 +140,10 @@ impl Protocol {
             self.faults(world, |fault| actions.push(Action::Fault(fault)));
         }
         if world.orders > 0 {
-            orders(world, |order| actions.push(Action::Order(order)));
+            orders(world, bounds.thorough, |order| actions.push(Action::Order(order)));
         }
-        if world.now < bounds.ticks {
+        // Before there is anything, all times are alike.
+        if world.now < bounds.ticks && !world.rows.is_empty() {
             actions.push(Action::Tick);
         }
     }
@@ -170,6 +173,9 @@ impl Protocol {
         }
         for place in 0..world.letters.len() {
             add(Fault::Lose(place));
+            if matches!(world.letters[place], Letter::Request { .. }) {
+                add(Fault::LoseAnswer(place));
+            }
             // A copy is an action of its own for who recognises nothing, and no client can help that.
             let is_new_action = matches!(&world.letters[place], Letter::Request { effect, .. }
                 if self.scenario.effects[*effect].remembers.is_none());
@@ -177,7 +183,7 @@ impl Protocol {
                 add(Fault::Double(place));
             }
         }
-        if world.now + LEAP <= self.scenario.bounds.ticks {
+        if world.now + LEAP <= self.scenario.bounds.ticks && !world.rows.is_empty() {
             add(Fault::Leap);
         }
     }
@@ -188,7 +194,8 @@ impl Protocol {
             return;
         }
         for (place, letter) in world.letters.iter().enumerate() {
-            let Letter::Request { row, effect, .. } = letter else { continue };
+            // What is refused is refused with all its copies, so none with a twin is.
+            let Letter::Request { row, effect, doubled: false, .. } = letter else { continue };
             let account = &world.accounts[*row][*effect];
             actions.push(Action::Refuse(place, Word::Refused));
             if self.recognises(account, world.now, letter) {
@@ -202,10 +209,10 @@ impl Protocol {
     }
 }
 
-/// Whether a request, or its answer, may still arrive.
+/// Whether a request may still arrive.
 fn is_under_way(world: &World, job: &Job) -> bool {
     world.letters.iter().any(|letter| match letter {
-        Letter::Request { row, effect, token, .. } | Letter::Answer { row, effect, token, .. } => {
+        Letter::Request { row, effect, token, .. } => {
             (*row, *effect, *token) == (job.row, job.effect, job.token)
         }
         _ => false,
@@ -239,19 +246,19 @@ fn faults_of(job: &Job, place: usize, now: u8, add: &mut impl FnMut(Fault)) {
     }
 }
 
-fn orders(world: &World, mut add: impl FnMut(Order)) {
+fn orders(world: &World, thorough: bool, mut add: impl FnMut(Order)) {
     if world.rows.is_empty() {
         return;
     }
     add(Order::SubmitAgain);
-    if world.rows.len() < 2 {
+    if thorough && world.rows.len() < 2 {
         add(Order::NewGeneration);
     }
     for (row, stored) in world.rows.iter().enumerate() {
         let Stored::Record(record) = &**stored else { continue };
         if record.state.is_settled() {
             add(Order::Replay { row, accept_risk: false });
-            if record.may_be_applied() {
+            if thorough && record.may_be_applied() {
                 add(Order::Replay { row, accept_risk: true });
             }
         } else if !record.cancel_requested {

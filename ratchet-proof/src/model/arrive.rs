@@ -1,5 +1,6 @@
 //! What comes of letters: at the destination, at workers, at the store.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Command, Refusal, Verdict};
@@ -17,16 +18,20 @@ impl Protocol {
             Letter::Submission => self.write_submission(world, None),
             letter @ Letter::Request { row, effect, token, .. } => {
                 let word = self.act(world, &letter);
-                world.letters.push(Letter::Answer { row, effect, token, word });
+                self.hear(world, (row, effect, token), word);
             }
-            Letter::Answer { row, effect, token, word } => self.hear(world, (row, effect, token), word),
             Letter::Outcome { row, token, word } => self.settle(world, row, token, word),
-            Letter::Question { row, seen } => {
-                let finding = self.look_up(world, row, 0, seen);
-                world.letters.push(Letter::Verdict { row, seen, finding });
-            }
+            Letter::Question { row, seen } => self.ask_destination(world, row, seen),
             Letter::Verdict { row, seen, finding } => self.resolve(world, row, seen, finding),
         }
+    }
+
+    /// A request arrives, and the client learns nothing of it.
+    pub(super) fn arrive_unheard(&self, world: &mut World, place: usize) -> Option<()> {
+        let letter @ Letter::Request { row, effect, token, .. } = world.letters.remove(place) else { return None };
+        self.act(world, &letter);
+        self.hear(world, (row, effect, token), Word::Unknown);
+        Some(())
     }
 
     /// What the destination does about a request.
@@ -42,7 +47,7 @@ impl Protocol {
             return Word::Refused;
         }
         if recognised {
-            world.seen.absorbed = true;
+            self.absorbed.store(true, Ordering::Relaxed);
             return Word::Done;
         }
         account.effects = (account.effects + 1).min(2);
@@ -59,19 +64,21 @@ impl Protocol {
         now < acted.saturating_add(remembers) && same_key && !self.rules.is_broken(Mutation::NoDeduplication)
     }
 
-    /// A request arrives and is refused, with all its copies.
+    /// A request arrives and is refused.
     pub(super) fn refuse(&self, world: &mut World, place: usize, word: Word) -> Option<()> {
         let Letter::Request { row, effect, token, .. } = world.letters[place] else { return None };
         world.faults -= 1;
-        world.letters.retain(|letter| {
-            !matches!(letter, Letter::Request { row: of, effect: which, token: by, .. }
-                if (*of, *which, *by) == (row, effect, token))
-        });
-        world.letters.push(Letter::Answer { row, effect, token, word });
+        world.letters.remove(place);
+        self.hear(world, (row, effect, token), word);
         // An earlier request may be under way, so a refusal says something about it only where it is kept under the key.
         let is_kept = word == Word::RefusedAfterLookup && !self.rules.is_broken(Mutation::RefusalNotKept);
         world.accounts[row][effect].closed |= is_kept;
         Some(())
+    }
+
+    pub(super) fn ask_destination(&self, world: &mut World, row: usize, seen: Token) {
+        let finding = self.look_up(world, row, 0, seen);
+        world.letters.push(Letter::Verdict { row, seen, finding });
     }
 
     /// What a reconciler finds out.
@@ -123,7 +130,9 @@ impl Protocol {
         if answer == Err(Refusal::NotStarted) {
             let _released = self.apply(world, row, &Command::Release { token });
         }
-        world.seen.late |= matches!(answer, Ok(Answer::Late(_)));
+        if matches!(answer, Ok(Answer::Late(_))) {
+            self.judged_late.store(true, Ordering::Relaxed);
+        }
     }
 }
 

@@ -15,6 +15,8 @@ mod world;
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use ratchet_core::decide::PinRequest;
@@ -41,6 +43,10 @@ struct Protocol {
     submission: Submission,
     /// What is sent, by effect.
     requests: Vec<PinRequest>,
+    /// The destination recognised a repetition, in some world.
+    absorbed: Arc<AtomicBool>,
+    /// The store judged an outcome that was superseded, in some world.
+    judged_late: Arc<AtomicBool>,
     /// One of so many worlds is asked whether everything ends when faults stop.
     sample: u64,
 }
@@ -61,7 +67,15 @@ impl Protocol {
     fn new(scenario: Scenario, broken: Option<Mutation>) -> Self {
         let submission = submission(&scenario);
         let requests = scenario.effects.iter().map(request).collect();
-        Self { scenario, rules: Rules { broken }, submission, requests, sample: 16 }
+        Self {
+            scenario,
+            rules: Rules { broken },
+            submission,
+            requests,
+            absorbed: Arc::default(),
+            judged_late: Arc::default(),
+            sample: 32,
+        }
     }
 
     /// Explores breadth first, so that a counterexample is as short as it can be.

@@ -1,5 +1,7 @@
 //! What must hold in every world, judged by what the destination knows and the store does not.
 
+use std::sync::atomic::Ordering;
+
 use ratchet_core::{Record, State, StepState};
 use ratchet_core::decide::Stored;
 use stateright::Property;
@@ -52,10 +54,14 @@ pub(super) fn all(protocol: &Protocol) -> Vec<Property<Protocol>> {
         Property::sometimes("an operation succeeds", |_, world: &World| {
             world.rows.iter().any(|row| row.state() == State::Succeeded)
         }),
-        Property::sometimes("a superseded outcome is judged", |_, world: &World| world.seen.late),
+        Property::sometimes("a superseded outcome is judged", |model: &Protocol, _| {
+            model.judged_late.load(Ordering::Relaxed)
+        }),
     ];
     properties.push(if protocol.scenario.effects.iter().any(|effect| effect.remembers.is_some()) {
-        Property::sometimes("a repetition is recognised", |_, world: &World| world.seen.absorbed)
+        Property::sometimes("a repetition is recognised", |model: &Protocol, _| {
+            model.absorbed.load(Ordering::Relaxed)
+        })
     } else {
         Property::sometimes("an outcome is unknown", |_, world: &World| {
             world.rows.iter().any(|row| matches!(&**row, Stored::Record(record) if record.may_be_applied()))

@@ -22,11 +22,16 @@ impl Protocol {
             Action::Renew(place) => self.renew(&mut world, place)?,
             Action::Claim(place, row) => self.claim(&mut world, place, row)?,
             Action::Submit => self.submit(&mut world)?,
-            Action::FindExpired(row) => world.rescue = Some((row, Arc::clone(&world.rows[row]))),
+            Action::FindExpired(row) => {
+                world.rescue = Some((row, Arc::clone(&world.rows[row])));
+                if !self.scenario.bounds.thorough && !self.rules.is_broken(Mutation::RescueByIdOnly) {
+                    self.rescue(&mut world)?;
+                }
+            }
             Action::Rescue => self.rescue(&mut world)?,
             Action::Ask(row) => self.ask(&mut world, row)?,
             Action::Purge(row) => purge(&mut world, row)?,
-            Action::Tick => world.now += 1,
+            Action::Tick => world.now = self.scenario.bounds.next_tick(world.now),
             Action::Fault(fault) => {
                 world.faults -= 1;
                 self.fault(&mut world, fault)?;
@@ -138,11 +143,7 @@ impl Protocol {
             }
             Phase::Found(finding) => self.conclude(world, &mut job, finding),
             Phase::StepEnded(word) => self.finish_step(world, &mut job, word),
-            Phase::Ended(word) => {
-                world.letters.push(Letter::Outcome { row: job.row, token: job.token, word });
-                world.workers[place] = Worker::Idle;
-                return Some(());
-            }
+            Phase::Ended(_) => return None,
         }
         world.workers[place] = Worker::Busy(job);
         Some(())
@@ -151,7 +152,7 @@ impl Protocol {
     fn send(&self, world: &mut World, job: &mut Job, pinned_at: u8) {
         let until = self.scenario.effects[job.effect].arrives_until(pinned_at);
         let Job { row, effect, token, .. } = *job;
-        world.letters.push(Letter::Request { row, effect, token, until });
+        world.letters.push(Letter::Request { row, effect, token, until, doubled: false });
         job.phase = Phase::Sent;
     }
 
@@ -208,7 +209,11 @@ impl Protocol {
     fn ask(&self, world: &mut World, row: usize) -> Option<()> {
         let seen = Self::record(world, row)?.token;
         self.apply(world, row, &Command::Ask { at_most: ticks(1) }).ok()?;
-        world.letters.push(Letter::Question { row, seen });
+        if self.scenario.bounds.thorough {
+            world.letters.push(Letter::Question { row, seen });
+        } else {
+            self.ask_destination(world, row, seen);
+        }
         Some(())
     }
 
@@ -231,8 +236,12 @@ impl Protocol {
                 self.lease(world, row)?;
             }
             Fault::SubmitLost => self.write_submission(world, None),
+            Fault::LoseAnswer(place) => self.arrive_unheard(world, place)?,
             Fault::Lose(place) => drop(world.letters.remove(place)),
             Fault::Double(place) => {
+                if let Letter::Request { doubled, .. } = &mut world.letters[place] {
+                    *doubled = true;
+                }
                 let letter = world.letters[place].clone();
                 world.letters.push(letter);
             }

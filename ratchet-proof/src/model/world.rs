@@ -41,10 +41,6 @@ pub(crate) struct Seen {
     pub(crate) blind_send: bool,
     /// A key got a second record without a new generation.
     pub(crate) key_freed: bool,
-    /// The destination recognised a repetition.
-    pub(crate) absorbed: bool,
-    /// The store had to judge a superseded outcome.
-    pub(crate) late: bool,
 }
 
 /// What a destination holds under one identity.
@@ -94,6 +90,7 @@ pub(crate) enum Phase {
     Found(Finding),
     /// A step ended.
     StepEnded(Word),
+    /// It is over, and is reported.
     Ended(Word),
 }
 
@@ -127,10 +124,8 @@ pub(crate) enum Finding {
 pub(crate) enum Letter {
     /// A submission that was acknowledged before it was written.
     Submission,
-    /// A request to the destination; it does not arrive after `until`.
-    Request { row: usize, effect: usize, token: Token, until: u8 },
-    /// The destination's answer.
-    Answer { row: usize, effect: usize, token: Token, word: Word },
+    /// A request to the destination; it does not arrive after `until`. One that was doubled has a twin.
+    Request { row: usize, effect: usize, token: Token, until: u8, doubled: bool },
     /// An attempt's outcome on its way to the store.
     Outcome { row: usize, token: Token, word: Word },
     /// A question to the destination, about the attempts up to a token.
@@ -154,23 +149,19 @@ impl World {
         }
     }
 
-    /// The same for whoever looks: sorted, without answers that nobody waits for and requests that are too old.
+    /// The same for whoever looks: sorted, without requests that are too old, and with every outcome on its way: a worker
+    /// that is slow to report one is a letter that is late.
     pub(crate) fn tidy(mut self) -> Self {
         let Self { now, workers, letters, .. } = &mut self;
-        letters.retain(|letter| match letter {
-            Letter::Request { until, .. } => *now <= *until,
-            Letter::Answer { row, effect, token, .. } => {
-                workers.iter().any(|worker| waits_for(worker, *row, *effect, *token))
+        letters.retain(|letter| !matches!(letter, Letter::Request { until, .. } if *until < *now));
+        for worker in workers.iter_mut() {
+            if let Worker::Busy(Job { row, token, phase: Phase::Ended(word), .. }) = *worker {
+                letters.push(Letter::Outcome { row, token, word });
+                *worker = Worker::Idle;
             }
-            _ => true,
-        });
+        }
         workers.sort_unstable();
         letters.sort_unstable();
         self
     }
-}
-
-fn waits_for(worker: &Worker, row: usize, effect: usize, token: Token) -> bool {
-    matches!(worker, Worker::Busy(job)
-        if (job.row, job.effect, job.token, job.phase) == (row, effect, token, Phase::Sent))
 }
