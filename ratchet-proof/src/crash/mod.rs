@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::ops::Range;
 use std::process::{Child as Process, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use ratchet_core::LedgerError;
@@ -27,10 +29,13 @@ use judge::Findings;
 const DEATHS: u64 = 8;
 
 /// Past the last step of most lives.
-const STEPS: u64 = 70;
+const STEPS: u64 = 59;
+
+/// How many stores are worked on at the same time.
+const AT_ONCE: u64 = 6;
 
 /// On how many stores a planted bug has to show.
-const STORES_FOR_A_BUG: u64 = 30;
+const STORES_FOR_A_BUG: u64 = 60;
 
 /// The rules that can be broken around real processes.
 const PLANTED: [Mutation; 4] = [
@@ -101,58 +106,86 @@ impl Suite for CrashSuite {
         let started = Instant::now();
         let mut report = Report::new(self.name());
         report.planted.extend(PLANTED.map(|mutation| self.planted(mutation)));
-        let mut steps = BTreeMap::new();
         let (kills, pauses) = self.kind.short();
-        let (mut killed, mut paused, mut seed) = (0, 0, 0);
-        loop {
-            let enough = killed >= kills && paused >= pauses;
+        let mut tally = Tally::default();
+        let mut seed = 0;
+        while report.violations.len() < 20 {
+            let enough = tally.killed >= kills && tally.paused >= pauses;
             if enough && (effort == Effort::Short || effort.left(started).is_zero()) {
                 break;
             }
-            let is_pause = paused * kills < killed * pauses;
-            let store = Store::new(self, seed, None);
-            let looked_at = store.and_then(|store| {
-                let findings = if is_pause { store.overtake() } else { store.kill() }?;
-                Ok((findings, store.deaths(&mut steps)))
-            });
-            match looked_at {
-                Ok((findings, deaths)) => {
-                    *if is_pause { &mut paused } else { &mut killed } += deaths;
-                    note(&mut report, seed, findings);
-                }
-                Err(error) => report.violations.push(format!("store {seed}: {error}")),
+            let is_pause = tally.paused * kills < tally.killed * pauses;
+            for (seed, looked_at) in self.look_at(seed..seed + AT_ONCE, is_pause, None) {
+                tally.add(&mut report, is_pause, seed, looked_at);
             }
-            if report.violations.len() > 20 {
-                break;
-            }
-            progress(self.name(), &format!("{killed} kills and {paused} pauses on {} stores", seed + 1));
-            seed += 1;
+            seed += AT_ONCE;
+            progress(self.name(), &format!("{} kills and {} pauses", tally.killed, tally.paused));
         }
-        report.cases = killed + paused;
-        report.notes.push(format!("{killed} kills and {paused} pauses on {seed} stores"));
-        report.notes.extend(steps.iter().map(|(step, deaths)| format!("{step}: {deaths}")));
+        report.cases = tally.killed + tally.paused;
+        report.notes.push(format!("{} kills and {} pauses on {seed} stores", tally.killed, tally.paused));
+        report.notes.extend(tally.steps.iter().map(|(step, deaths)| format!("{step}: {deaths}")));
         report
     }
 }
 
+/// What came of a store, and at which steps its processes died.
+type LookedAt = Result<(Findings, Vec<String>), Broken>;
+
 impl CrashSuite {
+    /// Several stores at once, since most processes wait for leases to end.
+    fn look_at(&self, seeds: Range<u64>, is_pause: bool, broken: Option<Mutation>) -> Vec<(u64, LookedAt)> {
+        let one = |seed| {
+            let store = Store::new(self, seed, broken)?;
+            let findings = if is_pause { store.overtake() } else { store.kill() }?;
+            Ok((findings, store.deaths()))
+        };
+        thread::scope(|scope| {
+            let running: Vec<_> = seeds.map(|seed| (seed, scope.spawn(move || one(seed)))).collect();
+            let joined = |(seed, running): (u64, thread::ScopedJoinHandle<'_, LookedAt>)| {
+                (seed, running.join().unwrap_or(Err(Broken::Unfinished)))
+            };
+            running.into_iter().map(joined).collect()
+        })
+    }
+
     fn planted(&self, mutation: Mutation) -> Planted {
-        for seed in 0..STORES_FOR_A_BUG {
-            let found = Store::new(self, seed, Some(mutation)).and_then(|store| store.kill());
-            if let Some(said) = found.ok().and_then(|findings| findings.said.into_iter().next()) {
-                progress(self.name(), &format!("{} was noticed: {said}", mutation.name()));
-                return Planted::caught(mutation.name(), said, format!("store {seed}"));
+        // Only a process that goes on later finds a destination that forgot the question.
+        let is_pause = mutation == Mutation::AskWithoutClosing;
+        for seed in (0..STORES_FOR_A_BUG).step_by(AT_ONCE as usize) {
+            for (seed, looked_at) in self.look_at(seed..seed + AT_ONCE, is_pause, Some(mutation)) {
+                if let Some(said) = looked_at.ok().and_then(|(findings, _)| findings.said.into_iter().next()) {
+                    progress(self.name(), &format!("{} was noticed: {said}", mutation.name()));
+                    return Planted::caught(mutation.name(), said, format!("store {seed}"));
+                }
             }
         }
         Planted::missed(mutation.name())
     }
 }
 
-fn note(report: &mut Report, seed: u64, findings: Findings) {
-    report.lost += findings.lost;
-    report.doubled += findings.doubled;
-    report.stale_accepted += findings.stale;
-    report.violations.extend(findings.said.into_iter().map(|said| format!("store {seed}: {said}")));
+/// What is counted over all stores.
+#[derive(Debug, Default)]
+struct Tally {
+    killed: u64,
+    paused: u64,
+    steps: BTreeMap<String, u64>,
+}
+
+impl Tally {
+    fn add(&mut self, report: &mut Report, is_pause: bool, seed: u64, looked_at: LookedAt) {
+        let (findings, deaths) = match looked_at {
+            Ok(looked_at) => looked_at,
+            Err(error) => return report.violations.push(format!("store {seed}: {error}")),
+        };
+        *if is_pause { &mut self.paused } else { &mut self.killed } += deaths.len() as u64;
+        for step in deaths {
+            *self.steps.entry(step).or_default() += 1;
+        }
+        report.lost += findings.lost;
+        report.doubled += findings.doubled;
+        report.stale_accepted += findings.stale;
+        report.violations.extend(findings.said.into_iter().map(|said| format!("store {seed}: {said}")));
+    }
 }
 
 /// A store, and the processes that work on it one after the other.
@@ -167,7 +200,9 @@ struct Store<'a> {
 
 impl<'a> Store<'a> {
     fn new(suite: &'a CrashSuite, seed: u64, broken: Option<Mutation>) -> Result<Self, Broken> {
-        let folder = tempfile::tempdir()?;
+        // What is killed leaves everything to the operating system, so memory is as good as a disk, and quicker.
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }?;
         fs::create_dir(folder.path().join("effects"))?;
         let database = match suite.kind {
             StoreKind::Sqlite => None,
@@ -200,9 +235,10 @@ impl<'a> Store<'a> {
     fn kill(&self) -> Result<Findings, Broken> {
         let mut chance = fastrand::Rng::with_seed(self.seed);
         let mut from = 1;
-        for _ in 0..DEATHS {
+        for death in 0..DEATHS {
             let late_by = if chance.u8(..10) < 3 { chance.u64(1..4_000) } else { 0 };
-            let die_at = chance.u64(..STEPS).to_string();
+            // Step by step, so that none is left out.
+            let die_at = ((self.seed * DEATHS + death) % STEPS).to_string();
             let more = ["--die-at".to_owned(), die_at, "--late-by".to_owned(), late_by.to_string()];
             self.start(from, 3, &more)?.wait()?;
             from += 3;
@@ -220,8 +256,7 @@ impl<'a> Store<'a> {
 
     /// Pauses a process, lets another one take over, and wakes the first one again.
     fn overtake(&self) -> Result<Findings, Broken> {
-        let mut chance = fastrand::Rng::with_seed(self.seed);
-        let die_at = chance.u64(..STEPS).to_string();
+        let die_at = (self.seed % STEPS).to_string();
         let mut paused = self.start(1, 3, &["--die-at".to_owned(), die_at, "--pauses".to_owned()])?;
         let is_paused = wait_for_pause(&paused)?;
         let before = if is_paused {
@@ -246,12 +281,9 @@ impl<'a> Store<'a> {
     }
 
     /// At which steps processes died, or were paused.
-    fn deaths(&self, steps: &mut BTreeMap<String, u64>) -> u64 {
+    fn deaths(&self) -> Vec<String> {
         let deaths = fs::read_to_string(self.folder.path().join("deaths")).unwrap_or_default();
-        for step in deaths.lines() {
-            *steps.entry(step.to_owned()).or_default() += 1;
-        }
-        deaths.lines().count() as u64
+        deaths.lines().map(str::to_owned).collect()
     }
 }
 
@@ -262,7 +294,7 @@ fn wait_for_pause(process: &Process) -> io::Result<bool> {
     let mut status = waited?;
     let started = Instant::now();
     while status.is_none() && started.elapsed() < Duration::from_secs(30) {
-        std::thread::sleep(Duration::from_millis(2));
+        thread::sleep(Duration::from_millis(2));
         status = waitpid(Some(pid), WaitOptions::UNTRACED | WaitOptions::NOHANG)?;
     }
     Ok(status.is_some_and(|(_, status)| status.stopped()))

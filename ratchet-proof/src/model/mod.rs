@@ -103,7 +103,7 @@ impl Protocol {
 
     fn is_sampled(&self, world: &World) -> bool {
         let mut hasher = DefaultHasher::new();
-        (world.now, &world.workers, &world.letters, world.faults, world.orders).hash(&mut hasher);
+        world.hash(&mut hasher);
         hasher.finish().is_multiple_of(self.sample)
     }
 }
