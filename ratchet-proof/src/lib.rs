@@ -25,5 +25,10 @@ pub use suite::{Effort, Planted, Report, Suite, run, run_all};
 #[must_use]
 pub fn suites(program: &Path) -> Vec<Box<dyn Suite>> {
     let crash = |kind| Box::new(CrashSuite::new(program.to_owned(), kind));
-    vec![Box::new(ModelSuite), Box::new(SimulationSuite), crash(StoreKind::Sqlite), crash(StoreKind::Postgres)]
+    vec![
+        Box::new(ModelSuite),
+        Box::new(SimulationSuite),
+        crash(StoreKind::Sqlite),
+        crash(StoreKind::Postgres),
+    ]
 }

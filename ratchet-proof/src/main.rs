@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     if let Some(seed) = arguments.seed {
         return replay_one(seed);
     }
-    let wanted = |suite: &Box<dyn Suite>| {
+    let wanted = |suite: &dyn Suite| {
         arguments.suite.is_empty() || arguments.suite.iter().any(|name| name == suite.name())
     };
     let program = match std::env::current_exe() {
@@ -50,14 +50,18 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let chosen: Vec<_> = suites(&program).into_iter().filter(wanted).collect();
+    let chosen: Vec<_> = suites(&program).into_iter().filter(|suite| wanted(&**suite)).collect();
     if chosen.is_empty() {
         eprintln!("error: there is no such suite: {}", arguments.suite.join(", "));
         return ExitCode::FAILURE;
     }
     let effort = arguments.minutes.map_or(Effort::Short, |minutes| Effort::For(Duration::from_mins(minutes)));
     let reports = run_all(&chosen, effort);
-    let text = if arguments.json { serde_json::to_string_pretty(&reports).unwrap_or_default() } else { table::of(&reports) };
+    let text = if arguments.json {
+        serde_json::to_string_pretty(&reports).unwrap_or_default()
+    } else {
+        table::of(&reports)
+    };
     println!("{text}");
     if reports.iter().all(ratchet_proof::Report::holds) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

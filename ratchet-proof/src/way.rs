@@ -7,8 +7,8 @@ use std::time::Duration;
 use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Command, Refusal, Stored};
 use ratchet_core::ledger::{
-    Capabilities, Claim, Count, Declaration, Declared, Filter, HighWaterFile, Inspection, Ledger, LedgerFuture,
-    MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
+    Capabilities, Claim, Count, Declaration, Declared, Filter, HighWaterFile, Inspection, Ledger,
+    LedgerFuture, MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use ratchet_core::{
     Attempt, AuditEntry, HiddenPaths, Key, Namespace, Record, RecordId, Submission, Submitted,
@@ -21,7 +21,11 @@ pub(crate) trait Way: fmt::Debug + Send + Sync + Sized + 'static {
     fn store(&self) -> &dyn Ledger;
 
     /// Takes a call to the store, and its answer back.
-    fn carry<'a, T: Send + 'a>(&'a self, call: &'static str, work: LedgerFuture<'a, T>) -> LedgerFuture<'a, T>;
+    fn carry<'a, T: Send + 'a>(
+        &'a self,
+        call: &'static str,
+        work: LedgerFuture<'a, T>,
+    ) -> LedgerFuture<'a, T>;
 
     fn submit(&self, submissions: Vec<Submission>) -> LedgerFuture<'_, Vec<Submitted>> {
         self.carry("submit", self.store().submit(submissions))

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use std::path::PathBuf;
 
-use ratchet_proof::{CrashSuite, Effort, ModelSuite, Mutation, Report, SimulationSuite, StoreKind, replay, run, table};
+use ratchet_proof::{
+    CrashSuite, Effort, ModelSuite, Mutation, Report, SimulationSuite, StoreKind, replay, run, table,
+};
 
 fn assert_holds(report: &Report) {
     assert!(report.holds(), "{}", table::of(std::slice::from_ref(report)));

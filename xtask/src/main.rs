@@ -90,7 +90,8 @@ fn test(only: &[String]) -> Result<(), Failed> {
 /// Its output is the table alone, so that a program can read it.
 fn prove(minutes: u64, json: bool, seed: Option<u64>) -> Result<(), Failed> {
     tools::need_postgres()?;
-    let mut line = format!("cargo run --quiet --release --locked --package ratchet-proof -- --minutes {minutes}");
+    let mut line =
+        format!("cargo run --quiet --release --locked --package ratchet-proof -- --minutes {minutes}");
     if json {
         line.push_str(" --json");
     }

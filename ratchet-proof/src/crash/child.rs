@@ -40,6 +40,9 @@ pub struct Child {
     /// The step at which it dies.
     #[arg(long)]
     pub(super) die_at: Option<u64>,
+    /// Only steps of this name count.
+    #[arg(long)]
+    pub(super) step: Option<String>,
     /// By how many microseconds it dies later.
     #[arg(long, default_value_t = 0)]
     pub(super) late_by: u64,
@@ -88,12 +91,13 @@ impl Child {
             late_by: Duration::from_micros(self.late_by),
             pauses: self.pauses,
         });
-        let marks = Arc::new(Marks::new(death, self.folder.join("deaths")));
+        let marks = Arc::new(Marks::new(death, self.step.clone(), self.folder.join("deaths")));
         marks.pass("before open");
         let opened = Ratchet::open(&self.store).await?;
         marks.pass("after open");
         let store = opened.ledger().clone();
-        let ratchet = Ratchet::with_ledger(Arc::new(Through(Arc::new(Marked { store, marks: marks.clone() }))));
+        let ratchet =
+            Ratchet::with_ledger(Arc::new(Through(Arc::new(Marked { store, marks: marks.clone() }))));
         let till = Till::new(self.folder.join("effects"), marks, self.mutation());
         let worker = ratchet.worker(operations::registry()).state(till).lease(LEASE);
         let worker = worker.poll_interval(Duration::from_millis(20)).build();
@@ -121,7 +125,8 @@ impl Child {
     async fn submit(&self, ratchet: &Ratchet) {
         let log = self.folder.join("acknowledged");
         let known = fs::read_to_string(&log).unwrap_or_default();
-        let is_known = |id: u64| known.lines().any(|key| key.split(':').nth(1) == Some(id.to_string().as_str()));
+        let is_known =
+            |id: u64| known.lines().any(|key| key.split(':').nth(1) == Some(id.to_string().as_str()));
         let early = self.mutation() == Some(Mutation::EarlyAcknowledgement);
         for id in self.from.saturating_sub(self.count).max(1)..self.from + self.count {
             if is_known(id) {
@@ -138,8 +143,10 @@ impl Child {
                 3 => flash::enqueue(ratchet, bill).await,
                 _ => deliver::enqueue(ratchet, bill).await,
             };
-            let is_on_record =
-                matches!(answer, Ok(Enqueued::New { .. } | Enqueued::Existing { .. } | Enqueued::Ended { .. }));
+            let is_on_record = matches!(
+                answer,
+                Ok(Enqueued::New { .. } | Enqueued::Existing { .. } | Enqueued::Ended { .. })
+            );
             if is_on_record && !early {
                 append(&log, &format!("{}:{id}", name_of(id)));
             }

@@ -48,7 +48,10 @@ pub(super) async fn records(ratchet: &Ratchet) -> Result<BTreeMap<String, Record
 pub(super) async fn definite(store: &str) -> Result<BTreeMap<String, State>, LedgerError> {
     let ratchet = Ratchet::open(store).await?;
     let records = records(&ratchet).await?.into_iter();
-    Ok(records.filter(|(_, record)| record.state.is_definite()).map(|(key, record)| (key, record.state)).collect())
+    Ok(records
+        .filter(|(_, record)| record.state.is_definite())
+        .map(|(key, record)| (key, record.state))
+        .collect())
 }
 
 /// How one of them stands now.

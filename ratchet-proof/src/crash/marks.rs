@@ -20,17 +20,22 @@ use crate::way::Way;
 pub(super) struct Marks {
     passed: AtomicU64,
     death: Option<Death>,
+    /// Only steps of this name count.
+    only: Option<String>,
     /// Where it is written down at which step the process died.
     log: PathBuf,
 }
 
 impl Marks {
-    pub(super) const fn new(death: Option<Death>, log: PathBuf) -> Self {
-        Self { passed: AtomicU64::new(0), death, log }
+    pub(super) const fn new(death: Option<Death>, only: Option<String>, log: PathBuf) -> Self {
+        Self { passed: AtomicU64::new(0), death, only, log }
     }
 
     /// A step is reached.
     pub(super) fn pass(&self, step: &str) {
+        if self.only.as_deref().is_some_and(|only| only != step) {
+            return;
+        }
         let passed = self.passed.fetch_add(1, Ordering::SeqCst);
         let Some(death) = self.death.filter(|death| death.at == passed) else { return };
         append(&self.log, step);
@@ -74,7 +79,11 @@ impl Way for Marked {
         &*self.store
     }
 
-    fn carry<'a, T: Send + 'a>(&'a self, call: &'static str, work: LedgerFuture<'a, T>) -> LedgerFuture<'a, T> {
+    fn carry<'a, T: Send + 'a>(
+        &'a self,
+        call: &'static str,
+        work: LedgerFuture<'a, T>,
+    ) -> LedgerFuture<'a, T> {
         if call.starts_with("look") || call == "find" {
             return work;
         }

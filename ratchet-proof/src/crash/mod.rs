@@ -9,8 +9,8 @@ mod till;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::process::{Child as Process, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -31,11 +31,31 @@ const DEATHS: u64 = 8;
 /// Past the last step of most lives.
 const STEPS: u64 = 59;
 
+/// The steps at which processes are paused.
+const PAUSES: [&str; 16] = [
+    "before the effect",
+    "after the effect",
+    "before pin",
+    "after pin",
+    "before settle",
+    "after settle",
+    "before claim",
+    "after claim",
+    "before start",
+    "after start",
+    "before renew",
+    "before begin step",
+    "after finish step",
+    "before ask",
+    "before the question",
+    "before resolve",
+];
+
 /// How many stores are worked on at the same time.
 const AT_ONCE: u64 = 6;
 
-/// On how many stores a planted bug has to show.
-const STORES_FOR_A_BUG: u64 = 60;
+/// In so many rounds of stores a planted bug has to show.
+const ROUNDS_FOR_A_BUG: u64 = 10;
 
 /// The rules that can be broken around real processes.
 const PLANTED: [Mutation; 4] = [
@@ -151,9 +171,11 @@ impl CrashSuite {
     fn planted(&self, mutation: Mutation) -> Planted {
         // Only a process that goes on later finds a destination that forgot the question.
         let is_pause = mutation == Mutation::AskWithoutClosing;
-        for seed in (0..STORES_FOR_A_BUG).step_by(AT_ONCE as usize) {
+        for round in 0..ROUNDS_FOR_A_BUG {
+            let seed = round * AT_ONCE;
             for (seed, looked_at) in self.look_at(seed..seed + AT_ONCE, is_pause, Some(mutation)) {
-                if let Some(said) = looked_at.ok().and_then(|(findings, _)| findings.said.into_iter().next()) {
+                if let Some(said) = looked_at.ok().and_then(|(findings, _)| findings.said.into_iter().next())
+                {
                     progress(self.name(), &format!("{} was noticed: {said}", mutation.name()));
                     return Planted::caught(mutation.name(), said, format!("store {seed}"));
                 }
@@ -256,8 +278,11 @@ impl<'a> Store<'a> {
 
     /// Pauses a process, lets another one take over, and wakes the first one again.
     fn overtake(&self) -> Result<Findings, Broken> {
-        let die_at = (self.seed % STEPS).to_string();
-        let mut paused = self.start(1, 3, &["--die-at".to_owned(), die_at, "--pauses".to_owned()])?;
+        let (nth, which) = (self.seed / PAUSES.len() as u64, self.seed % PAUSES.len() as u64);
+        let step = PAUSES.get(usize::try_from(which).unwrap_or(0)).copied().unwrap_or_default();
+        let nth = (nth % 4).to_string();
+        let more = ["--die-at", &nth, "--step", step, "--pauses"].map(str::to_owned);
+        let mut paused = self.start(1, 3, &more)?;
         let is_paused = wait_for_pause(&paused)?;
         let before = if is_paused {
             // It may hold the store locked; then this one ends without success, which is no fault.

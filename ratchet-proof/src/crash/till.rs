@@ -64,7 +64,9 @@ impl Till {
         }
         let acted = match OpenOptions::new().create_new(true).write(true).open(&file) {
             Ok(mut file) => file.write_all(CLOSED.as_bytes()).map(|()| false),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(fs::read_to_string(&file)? != CLOSED),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                Ok(fs::read_to_string(&file)? != CLOSED)
+            }
             Err(error) => Err(error),
         };
         self.marks.pass("after the question");

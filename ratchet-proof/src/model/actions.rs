@@ -1,7 +1,7 @@
 //! What can happen next.
 
-use ratchet_core::State;
 use ratchet_core::decide::Stored;
+use ratchet_core::{Record, State};
 
 use super::Protocol;
 use super::scenario::{LEASE, MEMORY, at};
@@ -105,15 +105,9 @@ impl Protocol {
                 let idle = world.workers.iter().position(|worker| *worker == Worker::Idle);
                 actions.extend(idle.map(|worker| Action::Claim(worker, row)));
             }
-            State::Running if record.lease.as_ref().is_some_and(|lease| lease.until <= now) => {
-                if world.rescue.is_none() && !self.rules.is_broken(Mutation::NoRescue) {
-                    actions.push(Action::FindExpired(row));
-                }
-            }
+            State::Running if self.is_rescued(world, record) => actions.push(Action::FindExpired(row)),
             State::Uncertain if record.policy.reconciles => {
-                let is_asked = |letter: &Letter| {
-                    matches!(letter, Letter::Question { row: of, .. } | Letter::Verdict { row: of, .. } if *of == row)
-                };
+                let is_asked = |letter: &Letter| matches!(letter, Letter::Question { row: of, .. } | Letter::Verdict { row: of, .. } if *of == row);
                 let due = record.reconcile_at.is_some_and(|at| at <= now);
                 if due && !world.letters.iter().any(is_asked) {
                     actions.push(Action::Ask(row));
@@ -121,6 +115,12 @@ impl Protocol {
             }
             _ => {}
         }
+    }
+
+    /// Whether the maintenance finds that a lease is over.
+    fn is_rescued(&self, world: &World, record: &Record) -> bool {
+        let is_over = record.lease.as_ref().is_some_and(|lease| lease.until <= at(world.now));
+        is_over && world.rescue.is_none() && !self.rules.is_broken(Mutation::NoRescue)
     }
 
     /// What else may happen while the model is explored.

@@ -17,10 +17,10 @@ impl Protocol {
         match world.letters.remove(place) {
             Letter::Submission => self.write_submission(world, None),
             letter @ Letter::Request { row, effect, token, .. } => {
-                let word = self.act(world, &letter);
-                self.hear(world, (row, effect, token), word);
+                let said = self.act(world, &letter);
+                self.hear(world, (row, effect, token), said);
             }
-            Letter::Outcome { row, token, word } => self.settle(world, row, token, word),
+            Letter::Outcome { row, token, said } => self.settle(world, row, token, said),
             Letter::Question { row, seen } => self.ask_destination(world, row, seen),
             Letter::Verdict { row, seen, finding } => self.resolve(world, row, seen, finding),
         }
@@ -28,7 +28,9 @@ impl Protocol {
 
     /// A request arrives, and the client learns nothing of it.
     pub(super) fn arrive_unheard(&self, world: &mut World, place: usize) -> Option<()> {
-        let letter @ Letter::Request { row, effect, token, .. } = world.letters.remove(place) else { return None };
+        let letter @ Letter::Request { row, effect, token, .. } = world.letters.remove(place) else {
+            return None;
+        };
         self.act(world, &letter);
         self.hear(world, (row, effect, token), Word::Unknown);
         Some(())
@@ -65,13 +67,13 @@ impl Protocol {
     }
 
     /// A request arrives and is refused.
-    pub(super) fn refuse(&self, world: &mut World, place: usize, word: Word) -> Option<()> {
+    pub(super) fn refuse(&self, world: &mut World, place: usize, said: Word) -> Option<()> {
         let Letter::Request { row, effect, token, .. } = world.letters[place] else { return None };
         world.faults -= 1;
         world.letters.remove(place);
-        self.hear(world, (row, effect, token), word);
+        self.hear(world, (row, effect, token), said);
         // An earlier request may be under way, so a refusal says something about it only where it is kept under the key.
-        let is_kept = word == Word::RefusedAfterLookup && !self.rules.is_broken(Mutation::RefusalNotKept);
+        let is_kept = said == Word::RefusedAfterLookup && !self.rules.is_broken(Mutation::RefusalNotKept);
         world.accounts[row][effect].closed |= is_kept;
         Some(())
     }
@@ -109,23 +111,23 @@ impl Protocol {
     }
 
     /// A worker hears from the destination.
-    fn hear(&self, world: &mut World, about: (usize, usize, Token), word: Word) {
+    fn hear(&self, world: &mut World, about: (usize, usize, Token), said: Word) {
         for worker in &mut world.workers {
             if let Worker::Busy(job) = worker
                 && (job.row, job.effect, job.token) == about
                 && job.phase == Phase::Sent
             {
-                job.phase = self.effect_ended(job, word);
+                job.phase = self.effect_ended(job, said);
             }
         }
     }
 
     /// The store hears how an attempt ended.
-    fn settle(&self, world: &mut World, row: usize, token: Token, word: Word) {
-        let mut answer = self.apply(world, row, &Command::Settle { token, outcome: outcome(word) });
+    fn settle(&self, world: &mut World, row: usize, token: Token, said: Word) {
+        let mut answer = self.apply(world, row, &Command::Settle { token, outcome: outcome(said) });
         if answer == Err(Refusal::NotStarted) && self.rules.is_broken(Mutation::NoStartMark) {
             let _started = self.apply(world, row, &Command::Start { token });
-            answer = self.apply(world, row, &Command::Settle { token, outcome: outcome(word) });
+            answer = self.apply(world, row, &Command::Settle { token, outcome: outcome(said) });
         }
         if answer == Err(Refusal::NotStarted) {
             let _released = self.apply(world, row, &Command::Release { token });
@@ -137,16 +139,18 @@ impl Protocol {
 }
 
 /// What a word means to the store.
-pub(super) fn outcome(word: Word) -> Outcome {
+pub(super) fn outcome(said: Word) -> Outcome {
     let cause = |kind| Cause::new(kind, "");
-    match word {
+    match said {
         Word::Done => Outcome::Done { result: None, missing: None },
         Word::NotApplied => Outcome::NotApplied { cause: cause(CauseKind::Connect), retry_after: None },
         Word::NotEntered => {
             Outcome::NotApplied { cause: cause(CauseKind::Handler), retry_after: Some(Duration::ZERO) }
         }
         Word::Refused => Outcome::Rejected { cause: cause(CauseKind::Status(401)), after_lookup: false },
-        Word::RefusedAfterLookup => Outcome::Rejected { cause: cause(CauseKind::Status(402)), after_lookup: true },
+        Word::RefusedAfterLookup => {
+            Outcome::Rejected { cause: cause(CauseKind::Status(402)), after_lookup: true }
+        }
         Word::Unknown => Outcome::unknown(cause(CauseKind::Transport)),
         Word::Busy => Outcome::Unknown { cause: cause(CauseKind::Status(429)), retry_after: Some(TICK) },
     }

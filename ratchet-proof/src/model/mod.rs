@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 
 use ratchet_core::decide::PinRequest;
 use ratchet_core::{
-    Fingerprint, Generation, Key, Namespace, OperationName, Payload, Priority, Queue, Recipe, RecordId, Scope,
-    Submission, Version,
+    Fingerprint, Generation, Key, Namespace, OperationName, Payload, Priority, Queue, Recipe, RecordId,
+    Scope, Submission, Version,
 };
 use stateright::{Checker as _, HasDiscoveries, Model, Path, Property};
 
@@ -86,7 +86,9 @@ impl Protocol {
         let found = checker.discoveries();
         let properties = checker.model().properties();
         let is_failure = |name: &str| {
-            properties.iter().any(|property| property.name == name && property.expectation.discovery_is_failure())
+            properties
+                .iter()
+                .any(|property| property.name == name && property.expectation.discovery_is_failure())
         };
         let never = properties.iter().filter(|property| !property.expectation.discovery_is_failure());
         let never = never.map(|property| property.name).filter(|name| !found.contains_key(name)).collect();
@@ -109,7 +111,8 @@ impl Protocol {
 }
 
 fn way(path: &Path<World, Action>) -> String {
-    let actions: Vec<String> = path.clone().into_actions().iter().map(|action| format!("{action:?}")).collect();
+    let actions: Vec<String> =
+        path.clone().into_actions().iter().map(|action| format!("{action:?}")).collect();
     actions.join(", ")
 }
 

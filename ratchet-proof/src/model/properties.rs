@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use ratchet_core::{Record, State, StepState};
 use ratchet_core::decide::Stored;
+use ratchet_core::{Record, State, StepState};
 use stateright::Property;
 
 use super::Protocol;
@@ -46,7 +46,9 @@ pub(super) fn all(protocol: &Protocol) -> Vec<Property<Protocol>> {
         Property::always("no blind send after the window", |_, world: &World| !world.seen.blind_send),
         Property::always("a key is never freed", |_, world: &World| !world.seen.key_freed),
         Property::always("an end says what happened", |_, world: &World| each(world, says_what_happened)),
-        Property::always("an unknown effect is not forgotten", |_, world: &World| each(world, remembers_unknown)),
+        Property::always("an unknown effect is not forgotten", |_, world: &World| {
+            each(world, remembers_unknown)
+        }),
         Property::always("what is uncertain has a reason", |_, world: &World| each(world, has_a_reason)),
         Property::always("everything ends when faults stop", |model: &Protocol, world: &World| {
             !model.is_sampled(world) || model.ends_well(world.clone())
@@ -75,7 +77,8 @@ fn has_one_each(world: &World) -> bool {
 }
 
 fn each(world: &World, holds: fn(&Stored, &[Account]) -> bool) -> bool {
-    world.seen.risk_accepted || world.rows.iter().zip(&world.accounts).all(|(row, accounts)| holds(row, accounts))
+    world.seen.risk_accepted
+        || world.rows.iter().zip(&world.accounts).all(|(row, accounts)| holds(row, accounts))
 }
 
 fn is_on_record(world: &World) -> bool {
@@ -126,8 +129,7 @@ impl Protocol {
         for _ in 0..LONGEST_RECOVERY {
             if self.is_over(&world) {
                 let risky = world.seen.risk_accepted || !self.scenario.has_one_effect();
-                return each(&world, says_what_happened)
-                    && (risky || has_one_each(&world));
+                return each(&world, says_what_happened) && (risky || has_one_each(&world));
             }
             actions.clear();
             self.calm(&world, &mut actions);

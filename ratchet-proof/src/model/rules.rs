@@ -5,10 +5,13 @@ use std::sync::Arc;
 use ratchet_core::decide::{
     Answer, Command, Decision, Moment, Refusal, Stored, SubmitDecision, decide, decide_submission,
 };
-use ratchet_core::{Cause, CauseKind, OnUnknown, Outcome, OutcomeKind, Record, State, Submission, Token, Uncertainty};
+use ratchet_core::{
+    Cause, CauseKind, OnUnknown, Outcome, OutcomeKind, Record, State, Submission, Token, Uncertainty,
+};
 
 use super::scenario::at;
 use crate::planted::Mutation;
+use crate::stale::is_stale;
 
 /// Asks the decision function itself; a mutation changes what it is asked or what it answered.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +35,12 @@ impl Rules {
     }
 
     /// What follows from a submission at this tick.
-    pub(crate) fn submit(self, newest: Option<&Arc<Stored>>, submission: &Submission, tick: u8) -> SubmitDecision {
+    pub(crate) fn submit(
+        self,
+        newest: Option<&Arc<Stored>>,
+        submission: &Submission,
+        tick: u8,
+    ) -> SubmitDecision {
         let freed = |stored: &&Arc<Stored>| {
             matches!(stored.state(), State::Failed | State::Exhausted | State::Cancelled)
         };
@@ -51,15 +59,20 @@ impl Rules {
 fn distort(mutation: Mutation, record: &Record, command: &Command, moment: Moment) -> (Record, Command) {
     let (mut record, mut command) = (record.clone(), command.clone());
     let current = record.token;
+    let stale = is_stale(&record, &command);
     match (mutation, &mut command) {
         (Mutation::NoFence, Command::Settle { token, .. }) => *token = current,
         (Mutation::StaleVerdict, Command::Resolve { seen, .. }) => *seen = current,
-        (Mutation::UnknownForgotten, Command::Settle { outcome, .. })
-            if matches!(outcome.kind(), OutcomeKind::NotApplied | OutcomeKind::Rejected) =>
+        (Mutation::UnknownForgotten, Command::Settle { token, outcome })
+            if *token == current
+                && record.state == State::Running
+                && matches!(outcome.kind(), OutcomeKind::NotApplied | OutcomeKind::Rejected) =>
         {
             record.effect.may_be_applied = false;
         }
-        (Mutation::WindowRenewed, _) => {
+        (Mutation::WindowRenewed, Command::Lease { .. } | Command::Settle { .. } | Command::Pin { .. })
+            if !stale =>
+        {
             record.effect.first_started_at = record.effect.first_started_at.map(|_| moment.now);
             if let Some(pin) = &mut record.effect.pin {
                 pin.first_at = moment.now;
@@ -71,7 +84,9 @@ fn distort(mutation: Mutation, record: &Record, command: &Command, moment: Momen
             }
         }
         (Mutation::TradeoffIgnored, _) => record.policy.on_unknown = OnUnknown::MayDuplicate,
-        (Mutation::UnknownIsFailure, Command::Settle { outcome, .. }) if outcome.kind() == OutcomeKind::Unknown => {
+        (Mutation::UnknownIsFailure, Command::Settle { outcome, .. })
+            if outcome.kind() == OutcomeKind::Unknown =>
+        {
             let cause = Cause::new(CauseKind::Transport, "taken for a refusal");
             *outcome = Outcome::Rejected { cause, after_lookup: false };
         }
@@ -87,7 +102,9 @@ fn spoil(mutation: Mutation, before: &Record, command: &Command, decision: &mut 
         (Mutation::TokenReused, Command::Lease { .. }) if before.token != Token::NONE => {
             after.token = before.token;
         }
-        (Mutation::CancelIsRollback, Command::Cancel { .. }) if decision.answer == Answer::CancelRequested => {
+        (Mutation::CancelIsRollback, Command::Cancel { .. })
+            if decision.answer == Answer::CancelRequested =>
+        {
             after.state = State::Cancelled;
             after.lease = None;
             after.settled_at = Some(moment.now);

@@ -102,10 +102,14 @@ impl Scenario {
             policy: policy.clone(),
             bounds,
         };
-        let step = |name, (contract, remembers), asking| {
-            Effect { step: Some(StepName::from_static(name)), contract, remembers, asking }
+        let step = |name, (contract, remembers), asking| Effect {
+            step: Some(StepName::from_static(name)),
+            contract,
+            remembers,
+            asking,
         };
-        let steps = |name, effects| Self { name, contract: Contract::STEPS, effects, policy: park.clone(), bounds };
+        let steps =
+            |name, effects| Self { name, contract: Contract::STEPS, effects, policy: park.clone(), bounds };
         vec![
             own("remembers for a while", limited, Asking::Nobody, &park),
             own("remembers for a while, is asked", limited, Asking::Closes, &asks),

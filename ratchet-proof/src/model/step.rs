@@ -17,7 +17,7 @@ impl Protocol {
     pub(super) fn step(&self, mut world: World, action: Action) -> Option<World> {
         match action {
             Action::Arrive(place) => self.arrive(&mut world, place),
-            Action::Refuse(place, word) => self.refuse(&mut world, place, word)?,
+            Action::Refuse(place, said) => self.refuse(&mut world, place, said)?,
             Action::Advance(place) => self.advance(&mut world, place)?,
             Action::Renew(place) => self.renew(&mut world, place)?,
             Action::Claim(place, row) => self.claim(&mut world, place, row)?,
@@ -55,7 +55,7 @@ impl Protocol {
         Ok(decision.answer)
     }
 
-    fn record<'w>(world: &'w World, row: usize) -> Option<&'w Record> {
+    fn record(world: &World, row: usize) -> Option<&Record> {
         match &**world.rows.get(row)? {
             Stored::Record(record) => Some(record),
             Stored::Tombstone(_) => None,
@@ -79,7 +79,8 @@ impl Protocol {
     /// Writes a submission, or finds what is there already.
     pub(super) fn write_submission(&self, world: &mut World, renewal: Option<Renewal>) {
         let newest = world.rows.last();
-        let generation = newest.filter(|_| renewal.is_some()).map_or(Generation::FIRST, |row| row.id().generation);
+        let generation =
+            newest.filter(|_| renewal.is_some()).map_or(Generation::FIRST, |row| row.id().generation);
         let mut submission = self.submission.clone();
         submission.id = RecordId { generation, ..submission.id };
         let is_renewal = renewal.is_some();
@@ -123,26 +124,33 @@ impl Protocol {
     fn advance(&self, world: &mut World, place: usize) -> Option<()> {
         let Worker::Busy(mut job) = world.workers[place].clone() else { return None };
         match job.phase {
-            Phase::Leased if self.rules.is_broken(Mutation::NoStartMark) => job.phase = Phase::Pinned(world.now),
-            Phase::Leased => match self.apply(world, job.row, &Command::Start { token: job.token }) {
-                Ok(_) => job.phase = Phase::Started,
-                Err(_) => {
-                    let _refused = self.apply(world, job.row, &Command::Release { token: job.token });
-                    world.workers[place] = Worker::Idle;
-                    return Some(());
-                }
-            },
-            Phase::Started if self.scenario.effects[job.effect].step.is_some() => self.enter_step(world, &mut job),
+            Phase::Leased if self.rules.is_broken(Mutation::NoStartMark) => {
+                job.phase = Phase::Pinned(world.now);
+            }
+            Phase::Leased if self.apply(world, job.row, &Command::Start { token: job.token }).is_ok() => {
+                job.phase = Phase::Started;
+            }
+            Phase::Leased => {
+                let _refused = self.apply(world, job.row, &Command::Release { token: job.token });
+                world.workers[place] = Worker::Idle;
+                return Some(());
+            }
+            Phase::Started if self.scenario.effects[job.effect].step.is_some() => {
+                self.enter_step(world, &mut job);
+            }
             Phase::Started | Phase::Entered => job.phase = self.pin(world, &job),
-            Phase::Pinned(_) if world.now >= job.until => job.phase = self.effect_ended(&job, Word::NotApplied),
+            Phase::Pinned(_) if world.now >= job.until => {
+                job.phase = self.effect_ended(&job, Word::NotApplied);
+            }
             Phase::Pinned(at) => self.send(world, &mut job, at),
             // The client waits no longer, since nothing is to come.
             Phase::Sent => job.phase = self.effect_ended(&job, Word::Unknown),
             Phase::Asking => {
-                job.phase = Phase::Found(self.look_up(world, job.row, job.effect, Token::new(job.token.get() - 1)));
+                job.phase =
+                    Phase::Found(self.look_up(world, job.row, job.effect, Token::new(job.token.get() - 1)));
             }
             Phase::Found(finding) => self.conclude(world, &mut job, finding),
-            Phase::StepEnded(word) => self.finish_step(world, &mut job, word),
+            Phase::StepEnded(said) => self.finish_step(world, &mut job, said),
             Phase::Ended(_) => return None,
         }
         world.workers[place] = Worker::Busy(job);
@@ -175,7 +183,9 @@ impl Protocol {
     /// Whether the destination has acted and may not recognise another request.
     fn is_blind(&self, world: &World, job: &Job) -> bool {
         let Some((acted, _)) = world.accounts[job.row][job.effect].acted else { return false };
-        !self.scenario.effects[job.effect].is_recognised(acted, world.now) && self.scenario.has_one_effect() && !world.seen.risk_accepted
+        !self.scenario.effects[job.effect].is_recognised(acted, world.now)
+            && self.scenario.has_one_effect()
+            && !world.seen.risk_accepted
     }
 
     fn renew(&self, world: &mut World, place: usize) -> Option<()> {
@@ -194,7 +204,8 @@ impl Protocol {
         if self.rules.is_broken(Mutation::RescueByIdOnly) {
             let now = std::mem::replace(&mut world.rows[row], Arc::clone(&read));
             let _decided = self.apply(world, row, &Command::Expire);
-            let written = |stored: &Stored| matches!(stored, Stored::Record(record) if record.state == State::Running);
+            let written =
+                |stored: &Stored| matches!(stored, Stored::Record(record) if record.state == State::Running);
             if written(&world.rows[row]) {
                 world.rows[row] = now;
             }
@@ -277,16 +288,16 @@ impl Protocol {
     fn not_done(&self, world: &mut World, place: usize) -> Option<()> {
         let Worker::Busy(mut job) = world.workers[place].clone() else { return None };
         match job.phase {
-            Phase::StepEnded(word) => self.after_step(&mut job, word),
+            Phase::StepEnded(said) => self.after_step(&mut job, said),
             _ => job.phase = Phase::Ended(Word::NotEntered),
         }
         world.workers[place] = Worker::Busy(job);
         Some(())
     }
 
-    fn end_effect(&self, world: &mut World, place: usize, word: Word) -> Option<()> {
+    fn end_effect(&self, world: &mut World, place: usize, said: Word) -> Option<()> {
         let Worker::Busy(job) = &mut world.workers[place] else { return None };
-        job.phase = self.effect_ended(job, word);
+        job.phase = self.effect_ended(job, said);
         Some(())
     }
 
@@ -315,9 +326,9 @@ impl Protocol {
 }
 
 /// An attempt comes to its end.
-fn end(world: &mut World, place: usize, word: Word) -> Option<()> {
+fn end(world: &mut World, place: usize, said: Word) -> Option<()> {
     let Worker::Busy(job) = &mut world.workers[place] else { return None };
-    job.phase = Phase::Ended(word);
+    job.phase = Phase::Ended(said);
     Some(())
 }
 

@@ -9,12 +9,12 @@ use super::world::{Finding, Job, Phase, Word, World};
 
 impl Protocol {
     /// Where an attempt stands when one of its effects has ended so.
-    pub(super) fn effect_ended(&self, job: &Job, word: Word) -> Phase {
+    pub(super) fn effect_ended(&self, job: &Job, said: Word) -> Phase {
         let is_asked = job.phase == Phase::Asking;
         match self.scenario.effects[job.effect].step {
             // A question that told nothing leaves the step as it is.
-            Some(_) if !is_asked => Phase::StepEnded(word),
-            _ => Phase::Ended(word),
+            Some(_) if !is_asked => Phase::StepEnded(said),
+            _ => Phase::Ended(said),
         }
     }
 
@@ -54,24 +54,24 @@ impl Protocol {
     }
 
     /// Writes the end of a step down. Where that is refused, the handler goes on all the same.
-    pub(super) fn finish_step(&self, world: &mut World, job: &mut Job, word: Word) {
+    pub(super) fn finish_step(&self, world: &mut World, job: &mut Job, said: Word) {
         if let Some(step) = self.scenario.effects[job.effect].step.clone() {
-            let command = Command::FinishStep { token: job.token, step, outcome: outcome(word) };
+            let command = Command::FinishStep { token: job.token, step, outcome: outcome(said) };
             let _refused = self.apply(world, job.row, &command);
         }
-        self.after_step(job, word);
+        self.after_step(job, said);
     }
 
     /// The handler goes on to its next step, or passes the failure on.
-    pub(super) fn after_step(&self, job: &mut Job, word: Word) {
-        job.phase = match word {
+    pub(super) fn after_step(&self, job: &mut Job, said: Word) {
+        job.phase = match said {
             Word::Done if job.effect + 1 < self.scenario.effects.len() => {
                 job.effect += 1;
                 Phase::Started
             }
             // What was looked up about a step says nothing about the others.
             Word::RefusedAfterLookup => Phase::Ended(Word::Refused),
-            word => Phase::Ended(word),
+            said => Phase::Ended(said),
         };
     }
 }

@@ -53,7 +53,14 @@ impl Suite for ModelSuite {
 /// The bounds of one run after the other.
 fn levels() -> impl Iterator<Item = Bounds> {
     let more = |workers, faults, orders, ticks| Bounds { workers, faults, orders, ticks, thorough: true };
-    let more = [more(2, 1, 1, 12), more(2, 2, 1, 12), more(3, 2, 1, 12), more(2, 3, 1, 13), more(2, 2, 2, 13), more(3, 3, 2, 14)];
+    let more = [
+        more(2, 1, 1, 12),
+        more(2, 2, 1, 12),
+        more(3, 2, 1, 12),
+        more(2, 3, 1, 13),
+        more(2, 2, 2, 13),
+        more(3, 3, 2, 14),
+    ];
     Bounds::SHORT.into_iter().chain(more)
 }
 

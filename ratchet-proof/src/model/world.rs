@@ -127,7 +127,7 @@ pub(crate) enum Letter {
     /// A request to the destination; it does not arrive after `until`. One that was doubled has a twin.
     Request { row: usize, effect: usize, token: Token, until: u8, doubled: bool },
     /// An attempt's outcome on its way to the store.
-    Outcome { row: usize, token: Token, word: Word },
+    Outcome { row: usize, token: Token, said: Word },
     /// A question to the destination, about the attempts up to a token.
     Question { row: usize, seen: Token },
     /// What was found out, on its way to the store.
@@ -155,8 +155,8 @@ impl World {
         let Self { now, workers, letters, .. } = &mut self;
         letters.retain(|letter| !matches!(letter, Letter::Request { until, .. } if *until < *now));
         for worker in workers.iter_mut() {
-            if let Worker::Busy(Job { row, token, phase: Phase::Ended(word), .. }) = *worker {
-                letters.push(Letter::Outcome { row, token, word });
+            if let Worker::Busy(Job { row, token, phase: Phase::Ended(said), .. }) = *worker {
+                letters.push(Letter::Outcome { row, token, said });
                 *worker = Worker::Idle;
             }
         }

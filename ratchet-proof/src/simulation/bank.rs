@@ -87,7 +87,8 @@ impl Bank {
 
     /// How often it acted for an identity, whatever an attempt has put behind it.
     pub(crate) fn effects(&self, key: &str) -> u32 {
-        let is_of = |known: &str| known == key || known.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
+        let is_of =
+            |known: &str| known == key || known.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
         self.books().iter().filter(|(known, _)| is_of(known)).map(|(_, account)| account.effects).sum()
     }
 

@@ -38,7 +38,7 @@ impl Chance {
 
     /// A span between the two.
     pub(crate) fn span(&self, least: Duration, most: Duration) -> Duration {
-        let width = u64::try_from((most - least).as_millis()).unwrap_or(u64::MAX);
+        let width = u64::try_from(most.saturating_sub(least).as_millis()).unwrap_or(u64::MAX);
         least + Duration::from_millis(self.below(width.saturating_add(1)))
     }
 

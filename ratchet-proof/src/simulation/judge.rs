@@ -53,7 +53,7 @@ impl Verdicts {
     }
 
     fn judge(&mut self, life: &Life, record: &Record) {
-        let key = |step: Option<&StepName>| record.id.as_text(step).map(|key| key.clone()).unwrap_or_default();
+        let key = |step: Option<&StepName>| record.id.as_text(step).unwrap_or_default();
         let own = life.bank.effects(&key(None));
         let steps: Vec<u32> = record.steps.keys().map(|step| life.bank.effects(&key(Some(step)))).collect();
         let name = format!("{} ({})", key(None), record.state);
@@ -62,7 +62,8 @@ impl Verdicts {
             self.find(format!("{name} had its effect {effects} times"));
         }
         let has_steps = record.id.operation.as_str() == "order";
-        let happened = if has_steps { steps.len() == 2 && steps.iter().all(|effects| *effects > 0) } else { own > 0 };
+        let happened =
+            if has_steps { steps.len() == 2 && steps.iter().all(|effects| *effects > 0) } else { own > 0 };
         let wrong = match record.state {
             State::Succeeded => !happened,
             // An order may have been paid for before it failed.

@@ -69,7 +69,8 @@ impl Life {
         life.trouble().await;
         let ended = life.recover().await;
         let verdicts = Verdicts::of(&life, ended).await;
-        let trace = life.chance.trace() ^ life.network.trace().rotate_left(1) ^ life.bank.trace().rotate_left(2);
+        let trace =
+            life.chance.trace() ^ life.network.trace().rotate_left(1) ^ life.bank.trace().rotate_left(2);
         (verdicts, trace)
     }
 
@@ -149,7 +150,8 @@ impl Life {
             3 => remind::enqueue(&self.ratchet, bill).await,
             _ => order::enqueue(&self.ratchet, bill).await,
         };
-        if let Ok(Enqueued::New { id } | Enqueued::Existing { id, .. } | Enqueued::Ended { id, .. }) = answer {
+        if let Ok(Enqueued::New { id } | Enqueued::Existing { id, .. } | Enqueued::Ended { id, .. }) = answer
+        {
             self.acknowledged.push(id);
         }
     }

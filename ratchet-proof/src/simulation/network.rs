@@ -33,7 +33,13 @@ pub(crate) struct Network {
 impl Network {
     pub(crate) fn new(store: Arc<MemoryLedger>, seed: u64, broken: Option<Mutation>) -> Arc<Self> {
         let chance = Chance::new(seed);
-        Arc::new(Self { store, chance, faulty: AtomicBool::new(true), broken, stale_accepted: AtomicU64::new(0) })
+        Arc::new(Self {
+            store,
+            chance,
+            faulty: AtomicBool::new(true),
+            broken,
+            stale_accepted: AtomicU64::new(0),
+        })
     }
 
     pub(crate) fn stop_faults(&self) {
@@ -122,14 +128,19 @@ impl Way for Network {
         &*self.store
     }
 
-    fn carry<'a, T: Send + 'a>(&'a self, _call: &'static str, work: LedgerFuture<'a, T>) -> LedgerFuture<'a, T> {
+    fn carry<'a, T: Send + 'a>(
+        &'a self,
+        _call: &'static str,
+        work: LedgerFuture<'a, T>,
+    ) -> LedgerFuture<'a, T> {
         Box::pin(self.deliver(work))
     }
 
     fn submit(&self, submissions: Vec<Submission>) -> LedgerFuture<'_, Vec<Submitted>> {
         if self.is_broken(Mutation::EarlyAcknowledgement) && self.is_faulty() && self.chance.is(100) {
             // Answered before it was written, and the store died.
-            let answers = submissions.into_iter().map(|submission| Submitted::New { id: submission.id }).collect();
+            let answers =
+                submissions.into_iter().map(|submission| Submitted::New { id: submission.id }).collect();
             return Box::pin(async move { Ok(answers) });
         }
         self.carry("submit", self.store.submit(submissions))

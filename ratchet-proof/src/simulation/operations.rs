@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use ratchet::{
-    Closed, Context, Contract, Failure, Fingerprint, Found, Input, Inquiry, Outcome, Registry, RetryPolicy, State,
+    Closed, Context, Contract, Failure, Fingerprint, Found, Input, Inquiry, Outcome, Registry, RetryPolicy,
+    State,
 };
 use ratchet_core::{Cause, CauseKind};
 use serde::{Deserialize, Serialize};
