@@ -130,8 +130,11 @@ impl Suite for CrashSuite {
         let mut tally = Tally::default();
         let mut seed = 0;
         while report.violations.len() < 20 {
-            let enough = tally.killed >= kills && tally.paused >= pauses;
-            if enough && (effort == Effort::Short || effort.left(started).is_zero()) {
+            let enough = match effort {
+                Effort::Short => tally.killed >= kills && tally.paused >= pauses,
+                Effort::For(_) => seed > 0 && effort.left(started).is_zero(),
+            };
+            if enough {
                 break;
             }
             let is_pause = tally.paused * kills < tally.killed * pauses;

@@ -55,7 +55,11 @@ impl Suite for SimulationSuite {
         // A long run tries other seeds than the one before it.
         let first = if effort == Effort::Short { 0 } else { fastrand::u64(..1 << 48) };
         let mut seed = first;
-        while seed - first < SHORT || effort != Effort::Short && !effort.left(started).is_zero() {
+        let goes_on = |tried| match effort {
+            Effort::Short => tried < SHORT,
+            Effort::For(_) => tried == 0 || !effort.left(started).is_zero(),
+        };
+        while goes_on(seed - first) {
             note(&mut report, seed, &replay(seed, None).0);
             seed += 1;
         }
