@@ -167,7 +167,7 @@ fn name_of(id: u64) -> &'static str {
 /// Waits until nothing is left to do.
 async fn all_ended(ratchet: &Ratchet) -> Result<bool, LedgerError> {
     let started = Instant::now();
-    while started.elapsed() < Duration::from_secs(20) {
+    while started.elapsed() < Duration::from_mins(2) {
         let page = ratchet.list(Filter { limit: 10_000, ..Filter::default() }).await?;
         let is_ended = |record: &ratchet_core::Record| {
             record.state.is_settled() && !(record.state == State::Uncertain && record.policy.reconciles)

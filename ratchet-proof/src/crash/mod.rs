@@ -98,8 +98,8 @@ enum Broken {
     Io(#[from] io::Error),
     #[error(transparent)]
     Store(#[from] LedgerError),
-    #[error("a process that nobody killed did not end well")]
-    Unfinished,
+    #[error("a process that nobody killed did not end well: {0}")]
+    Unfinished(String),
 }
 
 impl CrashSuite {
@@ -165,7 +165,10 @@ impl CrashSuite {
         thread::scope(|scope| {
             let running: Vec<_> = seeds.map(|seed| (seed, scope.spawn(move || one(seed)))).collect();
             let joined = |(seed, running): (u64, thread::ScopedJoinHandle<'_, LookedAt>)| {
-                (seed, running.join().unwrap_or(Err(Broken::Unfinished)))
+                (
+                    seed,
+                    running.join().unwrap_or(Err(Broken::Unfinished("the suite itself panicked".to_owned()))),
+                )
             };
             running.into_iter().map(joined).collect()
         })
@@ -246,14 +249,19 @@ impl<'a> Store<'a> {
     }
 
     /// A process that submits `count` numbers from `from` on.
-    fn start(&self, from: u64, count: u64, more: &[String]) -> io::Result<Process> {
+    fn command(&self, from: u64, count: u64, more: &[String]) -> Command {
         let mut command = Command::new(self.program);
         command.arg("child").args(["--store", &self.url()]).arg("--folder").arg(self.folder.path());
         command.args(["--from", &from.to_string(), "--count", &count.to_string()]);
         if let Some(broken) = self.broken {
             command.args(["--broken", broken.name()]);
         }
-        command.args(more).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+        command.args(more).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    fn start(&self, from: u64, count: u64, more: &[String]) -> io::Result<Process> {
+        self.command(from, count, more).spawn()
     }
 
     /// Kills process after process, and lets the last one live.
@@ -273,8 +281,9 @@ impl<'a> Store<'a> {
 
     /// Nobody is killed any more.
     fn finish(&self, from: u64) -> Result<Findings, Broken> {
-        if !self.start(from, 0, &[])?.wait()?.success() {
-            return Err(Broken::Unfinished);
+        let last = self.command(from, 0, &[]).stderr(Stdio::piped()).output()?;
+        if !last.status.success() {
+            return Err(Broken::Unfinished(String::from_utf8_lossy(&last.stderr).trim().to_owned()));
         }
         block_on(judge::judge(&self.url(), self.folder.path()))
     }
