@@ -8,8 +8,11 @@ use super::{Explored, Protocol, any_failure, nothing};
 use crate::planted::Mutation;
 use crate::suite::{Effort, Planted, Report, Suite, progress};
 
-/// The most states of one exploration: what fits into a few gigabytes.
-const MOST_STATES: usize = 8_000_000;
+/// The most steps of one exploration: what fits into a few gigabytes.
+const MOST_STEPS: usize = 8_000_000;
+
+/// The most steps of one exploration that every change can bear.
+const MOST_STEPS_IN_SHORT: usize = 3_000_000;
 
 /// The decision function under a model checker.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +35,7 @@ impl Suite for ModelSuite {
             progress(self.name(), &format!("{} was noticed by: {:?}", planted.bug, planted.caught_by));
             report.planted.push(planted);
         }
+        let most = if effort == Effort::Short { MOST_STEPS_IN_SHORT } else { MOST_STEPS };
         for (level, bounds) in levels().enumerate() {
             if effort == Effort::Short && level >= Bounds::SHORT.len() {
                 break;
@@ -42,7 +46,7 @@ impl Suite for ModelSuite {
                     return report;
                 }
                 let name = scenario.name;
-                let explored = Protocol::new(scenario, None).explore(left, MOST_STATES, nothing());
+                let explored = Protocol::new(scenario, None).explore(left, most, nothing());
                 note(&mut report, name, bounds, explored);
             }
         }
@@ -102,7 +106,7 @@ pub(crate) fn planted(mutation: Mutation) -> Planted {
         for scenario in scenarios {
             let name = scenario.name;
             let protocol = Protocol::new(scenario, Some(mutation));
-            let explored = protocol.explore(Duration::from_mins(10), MOST_STATES, any_failure());
+            let explored = protocol.explore(Duration::from_mins(10), MOST_STEPS, any_failure());
             if let Some((property, way)) = explored.violations.into_iter().next() {
                 return Planted::caught(mutation.name(), format!("{property} ({name})"), way);
             }
