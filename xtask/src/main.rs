@@ -90,13 +90,8 @@ fn test(only: &[String]) -> Result<(), Failed> {
 /// Its output is the table alone, so that a program can read it.
 fn prove(minutes: u64, json: bool, seed: Option<u64>) -> Result<(), Failed> {
     tools::need_postgres()?;
-    let mut line =
-        format!("cargo run --quiet --release --locked --package ratchet-proof -- --minutes {minutes}");
-    if json {
-        line.push_str(" --json");
-    }
-    if let Some(seed) = seed {
-        line.push_str(&format!(" --seed {seed}"));
-    }
-    run_quietly(&line)
+    let json = if json { " --json" } else { "" };
+    let seed = seed.map(|seed| format!(" --seed {seed}")).unwrap_or_default();
+    let program = "cargo run --quiet --release --locked --package ratchet-proof";
+    run_quietly(&format!("{program} -- --minutes {minutes}{json}{seed}"))
 }
