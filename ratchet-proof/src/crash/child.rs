@@ -49,6 +49,9 @@ pub struct Child {
     /// It is paused instead.
     #[arg(long)]
     pub(super) pauses: bool,
+    /// For how many seconds it waits until everything has come to an end.
+    #[arg(long, default_value_t = 120)]
+    pub(super) patience: u64,
     /// Which rule is broken.
     #[arg(long)]
     pub(super) broken: Option<String>,
@@ -108,7 +111,7 @@ impl Child {
             }))
         });
         self.submit(&ratchet).await;
-        let ended = all_ended(&ratchet).await?;
+        let ended = all_ended(&ratchet, Duration::from_secs(self.patience)).await?;
         let _still_there = stop.send(());
         if let Some(working) = working {
             let _ended = working.await;
@@ -165,9 +168,9 @@ fn name_of(id: u64) -> &'static str {
 }
 
 /// Waits until nothing is left to do.
-async fn all_ended(ratchet: &Ratchet) -> Result<bool, LedgerError> {
+async fn all_ended(ratchet: &Ratchet, patience: Duration) -> Result<bool, LedgerError> {
     let started = Instant::now();
-    while started.elapsed() < Duration::from_mins(2) {
+    while started.elapsed() < patience {
         let page = ratchet.list(Filter { limit: 10_000, ..Filter::default() }).await?;
         let is_ended = |record: &ratchet_core::Record| {
             record.state.is_settled() && !(record.state == State::Uncertain && record.policy.reconciles)

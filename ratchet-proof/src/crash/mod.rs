@@ -298,7 +298,7 @@ impl<'a> Store<'a> {
         let is_paused = wait_for_pause(&paused)?;
         let before = if is_paused {
             // It may hold the store locked; then this one ends without success, which is no fault.
-            self.start(4, 1, &[])?.wait()?;
+            self.start(4, 1, &["--patience", "4"].map(str::to_owned))?.wait()?;
             block_on(judge::definite(&self.url()))?
         } else {
             BTreeMap::new()
