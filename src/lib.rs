@@ -75,7 +75,7 @@ pub use ratchet_core::operation::{Redacted, State};
 pub use ratchet_core::random::{Random, SharedRandom};
 pub use ratchet_core::time::{Clock, SharedClock, Timestamp};
 pub use ratchet_core::{
-    Admitted, Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Closed, Conflict, Context,
+    Admitted, Attempt, AuditEntry, BodyFields, CancelReason, Cause, CauseKind, Client, Closed, Conflict, Context,
     Destination, DestinationName, Enqueue, EnqueueError, Enqueued, Failure, Fingerprint, Form, Found,
     Generation, HiddenPath, HiddenPaths, Inquiry, KeptRequest, Key, KeyDigest, KeyError, KeyPart,
     LedgerError, ManageError, NameError, NamedStep, Namespace, NotAccepted, OnUnknown, OnceError,

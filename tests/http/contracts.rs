@@ -61,6 +61,7 @@ operations! {
     busy, "busy", "e:<id>", BUSY, |request| request.json(&1);
     drifting, "drifting", "f:<id>", BUSY, |request| request;
     keeping, "keeping", "g:<id>", BUSY, |request| request.keep_request();
+    launched, "launched", "i:<id>", contracts::aws::EC2_RUN_INSTANCES, |request| request.json(&1);
     moving, "moving", "h:<id>", BUSY, |request| request.json(&1).account(ATTEMPT.fetch_add(1, Relaxed).to_string());
 }
 
@@ -76,7 +77,7 @@ async fn run<T: std::fmt::Debug>(
     let Enqueued::New { id } = enqueued else { panic!("{enqueued:?}") };
     let destination = Destination::answering(answers).await;
     let bank = Bank { http: Client::new().unwrap(), url: destination.url.clone() };
-    let registry = ratchet::registry![in_body, in_query, dated, paid, busy, drifting, keeping, moving];
+    let registry = ratchet::registry![in_body, in_query, dated, paid, busy, drifting, keeping, launched, moving];
     let worker = ratchet.worker(registry).state(bank).wire_secret("1", [1; 32]).build().unwrap();
     let mut changes = ratchet.ledger().wakeups();
     let done = async {
@@ -166,6 +167,21 @@ async fn a_lost_success_that_is_answered_by_a_conflict_is_done_with_what_was_mad
 }
 
 #[tokio::test]
+async fn a_lost_success_whose_effect_was_removed_since_is_done() {
+    let ratchet = Ratchet::in_memory();
+    let gone = answer(
+        "400 Bad Request",
+        "",
+        "<Response><Errors><Error><Code>IdempotentInstanceTerminated</Code></Error></Errors></Response>",
+    );
+    let enqueued = launched::enqueue(&ratchet, Pay { id: 1 }).await.unwrap();
+    let (record, received) = run(&ratchet, enqueued, &[CUT, &gone]).await;
+    assert_eq!((record.state, received.len()), (RecordState::Succeeded, 2));
+    let asked: Vec<_> = received.iter().map(|request| request.lines().next()).collect();
+    assert_eq!(asked, [Some("POST /?ClientToken=i%3A1 HTTP/1.1"); 2]);
+}
+
+#[tokio::test]
 async fn answers_that_a_request_is_under_way_spend_no_attempt() {
     let ratchet = Ratchet::in_memory();
     let busy_answer = answer("409 Conflict", "retry-after: 0\r\n", "{}");
@@ -192,7 +208,7 @@ async fn a_body_that_changes_between_attempts_is_stopped_before_the_network() {
     assert_eq!(received.len(), 1);
     let cause = record.cause.unwrap();
     assert_eq!(cause.kind(), CauseKind::RequestChanged);
-    assert!(cause.detail().starts_with("the body of the request differs"), "{cause}");
+    assert!(cause.detail().starts_with("the body of the request (at `attempt`) differs"), "{cause}");
 }
 
 #[tokio::test]

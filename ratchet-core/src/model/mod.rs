@@ -1,6 +1,7 @@
 //! What a ledger holds: identities, records, attempts and what is known about them.
 
 mod attempt;
+mod body_fields;
 mod cause;
 mod effect;
 mod finite;
@@ -15,6 +16,7 @@ mod submission;
 mod volatile;
 
 pub use attempt::{Attempt, AttemptEnd, AuditEntry};
+pub use body_fields::BodyFields;
 pub use cause::{Cause, CauseKind};
 pub use effect::{Effect, Step, StepState};
 #[cfg(test)]
