@@ -47,6 +47,8 @@ pub(crate) enum Error {
     BadResult(String),
     #[error("the probe cannot begin: {0}")]
     BadProbe(String),
+    #[error("there is no contract `{name}`; the catalogue has: {known}")]
+    UnknownContract { name: String, known: String },
     #[error("the sandbox did not answer: {0}; what was sent may have had its effect")]
     Sandbox(#[source] ratchet::http::reqwest::Error),
     #[error(
