@@ -5,6 +5,7 @@ use std::fmt;
 
 use lettre::transport::smtp::Error;
 use lettre::transport::smtp::response::{Code, Severity};
+use ratchet_core::admission::Health;
 use ratchet_core::{Cause, CauseKind, Failure, Outcome};
 
 /// How far the dialogue came.
@@ -47,6 +48,15 @@ impl Refusal {
         error.status().map_or(Self::Unanswered(stage), |code| {
             Self::Answered(stage, Reply { code: code.into(), enhanced: enhanced(code, error) })
         })
+    }
+
+    /// What it says about the relay itself, and not about this message.
+    pub(crate) fn health(&self) -> Health {
+        match self {
+            Self::Unanswered(_) | Self::Answered(Stage::Opening | Stage::SignIn, _) => Health::Failed,
+            Self::Answered(_, reply) if matches!(reply.code, 421 | 452) => Health::Failed,
+            Self::Answered(..) | Self::AsciiOnly => Health::Answered,
+        }
     }
 
     pub(crate) fn into_failure(self) -> Failure {
