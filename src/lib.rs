@@ -81,8 +81,8 @@ pub use ratchet_core::{
     LedgerError, ManageError, NameError, NamedStep, Namespace, NotAccepted, OnUnknown, OnceError,
     OnceErrorKind, Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload, PayloadError, Pin,
     Policy, Priority, Queue, Recipe, ReconciledStep, Record, RecordId, Registry, RegistryError, Request,
-    RequestFingerprint, RetryPolicy, Scope, SecretId, Sending, StepName, Submission, Submitted, Token,
-    Uncertainty, Version, VolatileFields, Worker, WorkerBuilder, WorkerError, WorkerId, admission, contract,
+    RequestFingerprint, RestoreGuard, RetryPolicy, Scope, SecretError, SecretId, Sending, StepName, Submission, Submitted, Token,
+    Uncertainty, Version, VolatileFields, WireSecrets, Worker, WorkerBuilder, WorkerError, WorkerId, admission, contract,
     contracts, decide, ledger,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};

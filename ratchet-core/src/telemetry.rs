@@ -83,8 +83,7 @@ pub(crate) fn breaker_opened(destination: &DestinationName) {
 pub(crate) fn reopened(destination: &DestinationName) {
     tracing::info!(%destination, "the gate of a destination was opened by hand");
     #[cfg(feature = "metrics")]
-    metrics::counter!("ratchet_managed_total", "destination" => destination.to_string(), "action" => "reopen")
-        .increment(1);
+    metrics::counter!("ratchet_gates_reopened_total", "destination" => destination.to_string()).increment(1);
 }
 
 /// Leases were over, and their records were decided about.

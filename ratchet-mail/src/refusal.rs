@@ -138,3 +138,26 @@ fn enhanced(code: Code, error: &Error) -> Option<String> {
         && numbers.next().is_none();
     is_code.then(|| word.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_concerns_the_relay_itself_is_a_failure_of_it() {
+        let answered = |stage, code| Refusal::Answered(stage, Reply { code, enhanced: None }).health();
+        for stage in [Stage::Opening, Stage::SignIn] {
+            assert_eq!((answered(stage, 554), answered(stage, 454)), (Health::Failed, Health::Failed));
+        }
+        for stage in [Stage::Sender, Stage::Recipient, Stage::Message, Stage::Verdict] {
+            for code in [421, 452] {
+                assert_eq!(answered(stage, code), Health::Failed, "{stage} {code}");
+            }
+            for code in [450, 451, 550, 552, 554] {
+                assert_eq!(answered(stage, code), Health::Answered, "{stage} {code}");
+            }
+            assert_eq!(Refusal::Unanswered(stage).health(), Health::Failed);
+        }
+        assert_eq!(Refusal::AsciiOnly.health(), Health::Answered);
+    }
+}

@@ -6,7 +6,7 @@ use std::task::Poll;
 
 use axum::http::Method;
 use ratchet::http::inbound::IdempotencyLayer;
-use ratchet::{OnUnknown, Ratchet, RecordState, Verdict};
+use ratchet::{Contract, Fingerprint, OnUnknown, Ratchet, RecordState, Verdict, WireSecrets};
 use ratchet_core::MemoryLedger;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -116,4 +116,33 @@ async fn people_settle_what_is_unknown() {
     let verdict = Verdict::NotAppliedAndClosed;
     ratchet.resolve(record.id, "ops", "the card was not charged", record.token, verdict).await.unwrap();
     assert_eq!(service.charge("k").await.problem(), problem(409, "key-closed", "not_executed"));
+}
+
+/// A handler that asks a destination of its own, with a key that only a secret makes.
+async fn asking(secrets: Option<WireSecrets>) -> Service {
+    const BANK: Contract = Contract::header("Idempotency-Key");
+    let adjust = |layer: IdempotencyLayer| {
+        let layer = layer.destination(BANK);
+        secrets.into_iter().fold(layer, IdempotencyLayer::wire_secrets)
+    };
+    Service::new(adjust, async |call| {
+        match call.ctx.unwrap().pin("https://bank.example", Fingerprint::of(b"transfer")).await {
+            Ok(pin) => plain(if call.number == 1 { 500 } else { 201 }, pin.wire_key),
+            Err(failure) => plain(422, failure.to_string()),
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_handler_that_calls_a_provider_sends_a_key_made_with_the_secret_of_the_layer() {
+    let service = asking(Some(WireSecrets::new([("2026", [7; 32])]).unwrap())).await;
+    let (first, again) = (service.charge("k").await, service.charge("k").await);
+    assert_eq!((first.status, again.status), (500, 201));
+    assert_eq!(first.text(), again.text(), "what is run again sends the same key");
+    assert_eq!((first.text().len(), first.text().as_bytes()[14]), (36, b'8'), "{}", first.text());
+    assert_ne!(service.charge("other").await.text(), again.text());
+
+    let without = asking(None).await;
+    assert!(without.charge("k").await.text().contains("the worker has no secret"));
 }
