@@ -259,3 +259,28 @@ async fn what_the_destination_says_and_what_it_was_told_stay_out_of_failures() {
     assert_eq!(failure.outcome().kind(), OutcomeKind::Rejected);
     assert!(!format!("{failure:?} {failure}").contains("secret"), "{failure:?}");
 }
+
+#[tokio::test]
+async fn a_form_is_the_same_bytes_on_every_attempt_and_names_what_changed() {
+    let destination = Destination::answering(&[&ok(), &ok(), &ok()]).await;
+    let http = Client::new().unwrap();
+    let ctx = charge();
+    let send = async |cents: u64| {
+        let body: std::collections::HashMap<&str, serde_json::Value> =
+            [("currency", "eur".into()), ("amount", cents.into()), ("metadata", serde_json::json!({"order": "o1"}))].into();
+        http.post(&destination.url).form(&body).idempotent(&ctx).deliver().await.map(drop)
+    };
+    for _ in 0..3 {
+        send(700).await.unwrap();
+    }
+    for request in destination.received() {
+        assert_eq!(header(&request, "content-type"), ["application/x-www-form-urlencoded"]);
+        assert!(request.ends_with("\r\n\r\namount=700&currency=eur&metadata%5Border%5D=o1"), "{request}");
+    }
+    let changed = send(800).await.unwrap_err().to_string();
+    assert!(changed.contains("the body of the request (at `amount`) differs"), "{changed}");
+    let nameless = http.post(&destination.url).form(&7).idempotent(&charge()).deliver().await.unwrap_err();
+    assert_eq!(nameless.outcome().kind(), OutcomeKind::NotApplied);
+    assert!(nameless.to_string().contains("a form has names"), "{nameless}");
+    assert_eq!(destination.received().len(), 3);
+}

@@ -59,8 +59,8 @@ async fn a_relay_that_fails_is_left_alone_until_somebody_knows_better() {
     let first = enqueue(&office, 7).await;
     let failed = record_when(&office, &first, |record| record.spent == 1).await;
     assert!(failed.effect.pin.is_some());
-    let opened = async || !office.ratchet.gates().await.unwrap()[0].gate.sends.is_empty();
-    while opened().await {
+    let is_sending = async || !office.ratchet.gates().await.unwrap()[0].gate.sends.is_empty();
+    while is_sending().await {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let second = enqueue(&office, 8).await;

@@ -74,7 +74,8 @@ pub const fn checked_tradeoff(spec: Spec) -> Spec {
                 .push(spec.name.as_str())
                 .push("` recognises a repeated request and does not say for how long, and the attribute does not say what to do when ")
                 .push("it is unknown whether one took effect\nhelp: say how long it is with `.remembers_for(…)` on the contract, ")
-                .push("if you know, or add `on_unknown = park` (somebody looks into it), `may_duplicate` (send again) or `may_lose` (give up)");
+                .push("if you know, or add ")
+                .push(WAYS_OUT);
         panic!("{}", text.as_str());
     }
     if matches!(spec.contract.mechanism(), Mechanism::None) {
@@ -82,12 +83,16 @@ pub const fn checked_tradeoff(spec: Spec) -> Spec {
                 .push("R011: the destination of `")
                 .push(spec.name.as_str())
                 .push("` does not recognise a repeated request, and the attribute does not say what to do when it is ")
-                .push("unknown whether one took effect\nhelp: add `on_unknown = park` (somebody looks into it), ")
-                .push("`may_duplicate` (send again) or `may_lose` (give up)");
+                .push("unknown whether one took effect\nhelp: add ")
+                .push(WAYS_OUT);
         panic!("{}", text.as_str());
     }
     spec
 }
+
+/// What to say about an unknown outcome.
+const WAYS_OUT: &str = "`on_unknown = park` (somebody looks into it), `may_duplicate` (send again) or `may_lose` (give up); or \
+    `reconcile = ask_the_destination`, a function that finds out what happened";
 
 const fn names(spec: &Spec, code: &str) -> Text {
     Text::new().push(code).push(": `").push(spec.name.as_str()).push("`")
