@@ -4,8 +4,10 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 
-use axum::http::Method;
+use axum::http::{HeaderName, Method};
+use axum::response::Response;
 use ratchet::http::inbound::IdempotencyLayer;
+use ratchet::ledger::SharedLedger;
 use ratchet::{Contract, Fingerprint, OnUnknown, Ratchet, RecordState, Verdict, WireSecrets};
 use ratchet_core::MemoryLedger;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -145,4 +147,38 @@ async fn a_handler_that_calls_a_provider_sends_a_key_made_with_the_secret_of_the
 
     let without = asking(None).await;
     assert!(without.charge("k").await.text().contains("the worker has no secret"));
+}
+
+#[tokio::test]
+async fn what_belongs_to_one_connection_or_client_is_never_repeated() {
+    const NAMES: [&str; 5] = ["x-hop", "keep-alive", "set-cookie", "idempotency-key-lifetime", "x-kept"];
+    let keeping = |layer| NAMES.into_iter().map(HeaderName::from_static).fold(layer, IdempotencyLayer::keep_header);
+    let service = Service::new(keeping, async |_| {
+        let response = Response::builder().status(201).header("connection", "X-Hop, close");
+        NAMES.into_iter().fold(response, |response, name| response.header(name, "mine")).body("done".into()).unwrap()
+    })
+    .await;
+    let (first, again) = (service.charge("k").await, service.charge("k").await);
+    assert_eq!((first.header("x-hop"), first.header("set-cookie")), (Some("mine"), Some("mine")));
+    assert!(again.is_replayed());
+    let repeated: Vec<_> = NAMES.into_iter().filter(|name| again.header(name) == Some("mine")).collect();
+    assert_eq!(repeated, ["x-kept"]);
+}
+
+#[tokio::test]
+async fn another_choice_of_compared_headers_refuses_no_repetition_from_before() {
+    let ledger = MemoryLedger::new() as SharedLedger;
+    let handler = async |call: super::service::Call| plain(201, format!("charge {}", call.number));
+    let (one, other) = (ledger.clone(), ledger);
+    let before = Service::start(async { one }, |layer| layer, handler).await;
+    let compares = |layer: IdempotencyLayer| layer.compare_header(HeaderName::from_static("api-version"));
+    let after = Service::start(async { other }, compares, handler).await;
+    let send = |service: &Service, key, version| Answer::to(service.post(key).header("api-version", version));
+    assert_eq!(send(&before, "k", "1").await.text(), "charge 1");
+    let again = send(&after, "k", "1").await;
+    assert_eq!((again.text(), again.is_replayed()), ("charge 1", true));
+    // The other way round while both are in use, and as it is asked for among those that compare it.
+    assert_eq!(send(&after, "new", "1").await.status, 201);
+    assert!(send(&before, "new", "1").await.is_replayed());
+    assert_eq!(send(&after, "new", "2").await.problem(), problem(422, "key-reused", "not_executed"));
 }

@@ -131,6 +131,8 @@ pub struct PinRequest {
     pub place: String,
     /// Whether the destination recognises the key there, as the code that sends says.
     pub deduplicates: bool,
+    /// An earlier send of this attempt may have had its effect, or had it.
+    pub sent_before: bool,
     /// Within what the destination compares keys.
     pub scope: Scope,
     /// What the request looks like.

@@ -23,7 +23,8 @@ pub(super) fn pin(
             _ => return Err(Refusal::NoStep),
         },
     };
-    if effect.may_be_applied {
+    // A send of this very attempt counts as much as one of an earlier attempt: the window may have ended meanwhile.
+    if effect.may_be_applied || request.sent_before {
         repeatable(effect, reconciles, record, now).map_err(Refusal::NotRepeatable)?;
     }
     // The record would be sent again, trusting in a destination that looks at nothing.

@@ -131,12 +131,15 @@ impl IdempotencyLayer {
     }
 
     /// Compares this header too, with which the same body is another request: that of an API's version, for instance.
-    /// Method, path, query, body and `Content-Type` always are.
+    /// Method, path, query, body and `Content-Type` always are. What was sent before a program compared other headers is not
+    /// compared with what comes after: it is repeated.
     #[must_use]
     pub fn compare_header(self, name: HeaderName) -> Self {
         self.with(|settings| {
             if !settings.compared_headers.contains(&name) {
                 settings.compared_headers.push(name);
+                // In whatever order a program names them.
+                settings.compared_headers.sort_unstable_by(|one, other| one.as_str().cmp(other.as_str()));
             }
         })
     }

@@ -220,3 +220,18 @@ fn a_step_is_pinned_only_while_it_is_entered() {
     ]);
     pinned(&mut again, pin(1, Some(CHARGE), "charge"));
 }
+
+#[test]
+fn a_second_send_of_one_attempt_is_bounded_as_that_of_a_later_one_is() {
+    let again = |contract: Contract, wait, sent_before| {
+        let story = Story::running(contract).then([pin(1, None, "body")]).wait(wait);
+        let request = PinRequest { sent_before, deduplicates: contract.deduplicates(), ..request("body") };
+        story.decide(&Command::Pin { token: Token::new(1), step: None, request: Box::new(request) }).map(drop)
+    };
+    let for_three_hours = HEADER.remembers_for(3 * HOUR);
+    assert_eq!(again(for_three_hours, HOUR, true), Ok(()));
+    assert_eq!(again(for_three_hours, 3 * HOUR, true), Err(Refusal::NotRepeatable(Uncertainty::WindowOver)));
+    assert_eq!(again(for_three_hours, 3 * HOUR, false), Ok(()), "nothing was sent so far");
+    assert_eq!(again(Contract::NONE, SECOND, true), Err(Refusal::NotRepeatable(Uncertainty::NoDeduplication)));
+    assert_eq!(again(Contract::NONE, SECOND, false), Ok(()));
+}
