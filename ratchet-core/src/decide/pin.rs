@@ -23,6 +23,10 @@ pub(super) fn pin(
             _ => return Err(Refusal::NoStep),
         },
     };
+    // What may have been sent can be asked for again, to find out; nothing else is started.
+    if record.cancel_requested && !effect.may_be_applied && !request.sent_before {
+        return Err(Refusal::Cancelled);
+    }
     // A send of this very attempt counts as much as one of an earlier attempt: the window may have ended meanwhile.
     if effect.may_be_applied || request.sent_before {
         repeatable(effect, reconciles, record, now).map_err(Refusal::NotRepeatable)?;
