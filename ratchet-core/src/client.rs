@@ -13,8 +13,8 @@ use crate::ledger::{
     Count, Filter, LedgerError, MarkChange, Page, Served, SharedLedger, StoreMark, order, purge_all,
 };
 use crate::model::{
-    Attempt, AuditEntry, Conflict, DestinationName, HiddenPaths, Namespace, Record, RecordId, Renewal, State, Submission,
-    Submitted, Token,
+    Attempt, AuditEntry, Conflict, DestinationName, HiddenPaths, Namespace, Record, RecordId, Renewal, State,
+    Submission, Submitted, Token,
 };
 use crate::operation::{EnqueueError, Enqueued, Operation, OutputOf, Request, answered};
 use crate::registry::Registry;
@@ -182,7 +182,12 @@ impl Client {
     ///
     /// # Errors
     /// If the ledger fails.
-    pub async fn reopen(&self, destination: DestinationName, by: &str, reason: &str) -> Result<bool, LedgerError> {
+    pub async fn reopen(
+        &self,
+        destination: DestinationName,
+        by: &str,
+        reason: &str,
+    ) -> Result<bool, LedgerError> {
         // Asking would make a gate.
         if !self.gates().await?.iter().any(|known| known.destination == destination) {
             return Ok(false);

@@ -16,7 +16,9 @@ impl NoForm {
     pub(crate) const fn explain(self) -> &'static str {
         match self {
             Self::Unwritable => "the form cannot be written: its `Serialize` implementation failed",
-            Self::Nameless => "a form has names: give it a struct, a map, or a list of pairs such as `[(\"amount\", \"700\")]`",
+            Self::Nameless => {
+                "a form has names: give it a struct, a map, or a list of pairs such as `[(\"amount\", \"700\")]`"
+            }
         }
     }
 }

@@ -90,7 +90,8 @@ impl<I> Request<I> {
     pub fn form<T: Serialize + ?Sized>(self, body: &T) -> Self {
         match encoded(body) {
             Ok(text) => {
-                let builder = self.builder.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(text);
+                let builder =
+                    self.builder.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(text);
                 Self { builder, ..self }
             }
             Err(why) => Self { unfit: Some(why.explain()), ..self },

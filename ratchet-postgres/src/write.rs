@@ -228,12 +228,38 @@ mod tests {
     use std::collections::BTreeSet;
     use std::time::Duration;
 
-    use ratchet_core::decide::Command;
-    use ratchet_core::{RecordId, WorkerId};
+    use ratchet_core::decide::{Command, Jitter, Moment};
+    use ratchet_core::{
+        Contract, Generation, Key, Ledger as _, Namespace, OperationName, Policy, Priority, Queue, RecordId,
+        Submission, Version, WorkerId,
+    };
 
     use super::*;
     use crate::desk;
     use crate::session::Connector;
+
+    async fn made(ledger: &crate::PostgresLedger) -> RecordId {
+        let id = RecordId {
+            namespace: Namespace::DEFAULT,
+            operation: OperationName::from_static("collect"),
+            key: Key::parse("invoice:1").unwrap(),
+            generation: Generation::FIRST,
+        };
+        let submission = Submission {
+            id: id.clone(),
+            version: Version::from_static("1"),
+            input: Payload::from_stored("{}"),
+            compared: None,
+            policy: Policy::DEFAULT,
+            contract: Contract::header("Idempotency-Key").terms(),
+            not_before: None,
+            queue: Queue::DEFAULT,
+            priority: Priority(0),
+            renewal: None,
+        };
+        let _ = ledger.submit(vec![submission]).await.unwrap();
+        id
+    }
 
     /// A row as a server has it that took over and lost a commit: written by a transaction of the same number.
     #[tokio::test]
@@ -253,8 +279,9 @@ mod tests {
             start_if_safe,
         };
         for start_if_safe in [true, false] {
-            let mut loaded = desk::load_identities(&mut connection, &BTreeSet::from([&id]), None).await.unwrap();
-            let moment = ratchet_core::decide::Moment { now: loaded.now, jitter: ratchet_core::decide::Jitter::MIDDLE };
+            let mut loaded =
+                desk::load_identities(&mut connection, &BTreeSet::from([&id]), None).await.unwrap();
+            let moment = Moment { now: loaded.now, jitter: Jitter::MIDDLE };
             loaded.desk.decide(0, &lease(start_if_safe), moment).unwrap();
             loaded.desk.sheets[0].was.1 = Token::new(7);
             assert!(records(&mut connection, &loaded).await.unwrap().is_empty());

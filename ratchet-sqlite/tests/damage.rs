@@ -13,8 +13,8 @@ use ratchet_core::decide::{Answer, Command, Refusal};
 use ratchet_core::ledger::{Claim, Order};
 use ratchet_core::time::ManualClock;
 use ratchet_core::{
-    Cause, CauseKind, Contract, Ledger as _, LedgerError, Namespace, Outcome, Policy, Record, State, StepName,
-    Submission, Submitted, Timestamp, Token,
+    Cause, CauseKind, Contract, Ledger as _, LedgerError, Namespace, Outcome, Policy, Record, State,
+    StepName, Submission, Submitted, Timestamp, Token,
 };
 use ratchet_sqlite::{SqliteLedger, SqliteOptions};
 
@@ -200,7 +200,8 @@ async fn a_question_goes_past_damaged_rows() {
         contract: Contract::NONE.terms(),
         ..submission(invoice)
     };
-    let invoices: Vec<String> = (0..20).map(|number| format!("broken_{number}")).chain(["sound".to_owned()]).collect();
+    let invoices: Vec<String> =
+        (0..20).map(|number| format!("broken_{number}")).chain(["sound".to_owned()]).collect();
     for invoice in &invoices {
         let _ = ledger.submit(vec![asking(invoice)]).await.unwrap();
         let leased = claim(&ledger, 1).await.remove(0);

@@ -246,7 +246,8 @@ async fn an_open_breaker_keeps_everybody_away_until_one_probe_is_answered() {
     let failed = shop.record_when(&first, |record| record.spent == 1).await;
     let second = shop.enqueue(2).await;
     shop.record_when(&second, |record| record.spent == 1).await;
-    shop.gate_when(|gate| gate.breaker == Breaker::Open { since: STARTED_AT, until: STARTED_AT.after(HOUR) }).await;
+    shop.gate_when(|gate| gate.breaker == Breaker::Open { since: STARTED_AT, until: STARTED_AT.after(HOUR) })
+        .await;
 
     let third = shop.enqueue(3).await;
     let waits = shop.record_when(&third, was_not_admitted).await;
@@ -316,7 +317,8 @@ async fn a_destination_that_lets_a_handler_run_out_of_time_has_failed() {
     let server = Server::answering(200).await;
     let shop = Shop::sending_to(&server, Destination::new("payments").breaker(1, HOUR));
     let _ = pay_quickly::enqueue(&shop.ratchet, Order { id: 1 }).await.unwrap();
-    shop.gate_when(|gate| gate.breaker == Breaker::Open { since: STARTED_AT, until: STARTED_AT.after(HOUR) }).await;
+    shop.gate_when(|gate| gate.breaker == Breaker::Open { since: STARTED_AT, until: STARTED_AT.after(HOUR) })
+        .await;
     assert_eq!(server.received(), 1);
     shop.stop().await;
 }

@@ -77,7 +77,8 @@ async fn run<T: std::fmt::Debug>(
     let Enqueued::New { id } = enqueued else { panic!("{enqueued:?}") };
     let destination = Destination::answering(answers).await;
     let bank = Bank { http: Client::new().unwrap(), url: destination.url.clone() };
-    let registry = ratchet::registry![in_body, in_query, dated, paid, busy, drifting, keeping, launched, moving];
+    let registry =
+        ratchet::registry![in_body, in_query, dated, paid, busy, drifting, keeping, launched, moving];
     let worker = ratchet.worker(registry).state(bank).wire_secret("1", [1; 32]).build().unwrap();
     let mut changes = ratchet.ledger().wakeups();
     let done = async {
@@ -266,8 +267,12 @@ async fn a_form_is_the_same_bytes_on_every_attempt_and_names_what_changed() {
     let http = Client::new().unwrap();
     let ctx = charge();
     let send = async |cents: u64| {
-        let body: std::collections::HashMap<&str, serde_json::Value> =
-            [("currency", "eur".into()), ("amount", cents.into()), ("metadata", serde_json::json!({"order": "o1"}))].into();
+        let body: std::collections::HashMap<&str, serde_json::Value> = [
+            ("currency", "eur".into()),
+            ("amount", cents.into()),
+            ("metadata", serde_json::json!({"order": "o1"})),
+        ]
+        .into();
         http.post(&destination.url).form(&body).idempotent(&ctx).deliver().await.map(drop)
     };
     for _ in 0..3 {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use ratchet::contract::Contract;
 use ratchet::http::Client;
 use ratchet::{
-    Context, Enqueued, Failure, Input, Ratchet, RecordState, RetryPolicy, State, Stored, Timestamp, Uncertainty,
+    Context, Enqueued, Failure, Input, Ratchet, RecordState, RetryPolicy, State, Stored, Timestamp,
+    Uncertainty,
 };
 use ratchet_core::MemoryLedger;
 use ratchet_core::random::SystemRandom;
@@ -52,7 +53,8 @@ async fn after_a_rest_of(rests_seconds: u64) -> (RecordState, Option<Uncertainty
     let worker = ratchet.worker(ratchet::registry![send_twice]).state(shop).clock(clock);
     // The lease outlasts the rest.
     let worker = worker.lease(3 * MINUTES).build().unwrap();
-    let Enqueued::New { id } = send_twice::enqueue(&ratchet, Order { id: 1, rests_seconds }).await.unwrap() else {
+    let Enqueued::New { id } = send_twice::enqueue(&ratchet, Order { id: 1, rests_seconds }).await.unwrap()
+    else {
         panic!("it is new")
     };
     let mut changes = ratchet.ledger().wakeups();
@@ -60,7 +62,9 @@ async fn after_a_rest_of(rests_seconds: u64) -> (RecordState, Option<Uncertainty
         loop {
             changes.mark_unchanged();
             match ratchet.find(id.clone()).await.unwrap() {
-                Some(Stored::Record(record)) if record.state.is_settled() || record.uncertainty.is_some() => return,
+                Some(Stored::Record(record)) if record.state.is_settled() || record.uncertainty.is_some() => {
+                    return;
+                }
                 _ => changes.changed().await.unwrap(),
             }
         }

@@ -152,10 +152,15 @@ async fn a_handler_that_calls_a_provider_sends_a_key_made_with_the_secret_of_the
 #[tokio::test]
 async fn what_belongs_to_one_connection_or_client_is_never_repeated() {
     const NAMES: [&str; 5] = ["x-hop", "keep-alive", "set-cookie", "idempotency-key-lifetime", "x-kept"];
-    let keeping = |layer| NAMES.into_iter().map(HeaderName::from_static).fold(layer, IdempotencyLayer::keep_header);
+    let keeping =
+        |layer| NAMES.into_iter().map(HeaderName::from_static).fold(layer, IdempotencyLayer::keep_header);
     let service = Service::new(keeping, async |_| {
         let response = Response::builder().status(201).header("connection", "X-Hop, close");
-        NAMES.into_iter().fold(response, |response, name| response.header(name, "mine")).body("done".into()).unwrap()
+        NAMES
+            .into_iter()
+            .fold(response, |response, name| response.header(name, "mine"))
+            .body("done".into())
+            .unwrap()
     })
     .await;
     let (first, again) = (service.charge("k").await, service.charge("k").await);

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ratchet::mail::{MAIL, Mailer, Relay};
 use ratchet::{
-    CauseKind, Context, Destination, DestinationName, Failure, Record, RecordId, RecordState, RetryPolicy, State, Stored,
-    WorkerBuilder,
+    CauseKind, Context, Destination, DestinationName, Failure, Record, RecordId, RecordState, RetryPolicy,
+    State, Stored, WorkerBuilder,
 };
 
 use crate::office::{Office, id_of};

@@ -6,7 +6,7 @@ use ratchet::ledger::MarkChange;
 use ratchet::{Failure, Input, Ratchet, RecordState};
 use serde::{Deserialize, Serialize};
 
-use crate::support::{id_of, record, settled, start};
+use crate::support::{id_of, record, settled, start_with};
 
 #[derive(Debug, Clone, Serialize, Deserialize, Input)]
 struct Parcel {
@@ -24,7 +24,8 @@ async fn a_worker_without_a_file_holds_back_as_those_do_that_have_one() {
     let ratchet = Ratchet::in_memory();
     ratchet.ledger().change_mark(MarkChange::Hold).await.unwrap();
     let id = id_of(deliver::enqueue(&ratchet, Parcel { id: 1 }).await.unwrap());
-    let worker = start(&ratchet, ratchet::registry![deliver]);
+    let builder = ratchet.worker(ratchet::registry![deliver]).poll_interval(Duration::from_secs(1));
+    let worker = start_with(builder);
     tokio::time::sleep(Duration::from_mins(1)).await;
     assert_eq!(record(&ratchet, &id).await.state, RecordState::Pending);
     ratchet.acknowledge_restore("ada", "looked").await.unwrap();

@@ -241,7 +241,9 @@ impl Gate {
         }
         self.breaker = match self.breaker {
             Breaker::Open { since, .. } if since > now => Breaker::Open { since: now, until: now },
-            Breaker::HalfOpen { probe } if !self.is_under_way(probe) => Breaker::Open { since: now, until: now },
+            Breaker::HalfOpen { probe } if !self.is_under_way(probe) => {
+                Breaker::Open { since: now, until: now }
+            }
             breaker => breaker,
         };
     }

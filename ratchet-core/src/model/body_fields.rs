@@ -64,7 +64,8 @@ impl BodyFields {
     }
 
     fn add_members(&mut self, value: &Value, name: &str) {
-        let below = |member: &str| if name.is_empty() { member.to_owned() } else { format!("{name}.{member}") };
+        let below =
+            |member: &str| if name.is_empty() { member.to_owned() } else { format!("{name}.{member}") };
         match value {
             Value::Object(members) => {
                 members.iter().for_each(|(member, value)| self.add_members(value, &below(member)));
@@ -167,11 +168,15 @@ mod tests {
 
     #[test]
     fn the_field_that_changed_is_named_and_no_other() {
-        let first = r#"{"amount":7,"metadata":{"sent_at":"12:00","order":"o1"},"lines":[{"sku":"a"},{"sku":"b"}]}"#;
+        let first =
+            r#"{"amount":7,"metadata":{"sent_at":"12:00","order":"o1"},"lines":[{"sku":"a"},{"sku":"b"}]}"#;
         assert_eq!(changed(first, first), [""; 0]);
         assert_eq!(changed(first, &first.replace("12:00", "12:01")), ["metadata.sent_at"]);
         assert_eq!(changed(first, &first.replace(r#""b""#, r#""c""#)), ["lines.1.sku"]);
-        assert_eq!(changed(first, &first.replace("\"amount\":7", "\"amount\":8,\"note\":null")), ["amount", "note"]);
+        assert_eq!(
+            changed(first, &first.replace("\"amount\":7", "\"amount\":8,\"note\":null")),
+            ["amount", "note"]
+        );
     }
 
     #[test]
@@ -181,7 +186,9 @@ mod tests {
 
     #[test]
     fn what_has_no_fields_names_none() {
-        for (earlier, now) in [("a text", "another"), ("", "{}"), ("7", "8"), ("", r#"{"a":1}"#), (r#"{"a":1}"#, "{}")] {
+        for (earlier, now) in
+            [("a text", "another"), ("", "{}"), ("7", "8"), ("", r#"{"a":1}"#), (r#"{"a":1}"#, "{}")]
+        {
             assert_eq!(changed(earlier, now), [""; 0], "{earlier} {now}");
         }
     }
@@ -194,7 +201,8 @@ mod tests {
     #[test]
     fn a_body_with_many_fields_is_compared_in_the_first_ones() {
         let many = |from: usize| {
-            let members: serde_json::Map<_, _> = (from..100).map(|n| (format!("f{n:03}"), n.into())).collect();
+            let members: serde_json::Map<_, _> =
+                (from..100).map(|n| (format!("f{n:03}"), n.into())).collect();
             Value::Object(members).to_string()
         };
         assert_eq!(BodyFields::of(many(0).as_bytes()).digests.len(), MOST_FIELDS);

@@ -6,8 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, DATE, HeaderName, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER,
-    TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, CONTENT_LENGTH, DATE, HeaderName, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE,
+    TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode, response};
 use ratchet_core::{Cause, CauseKind, Outcome, Payload, PayloadError};
@@ -80,7 +80,10 @@ impl Kept {
     /// What is kept of an answer whose body is at hand, or else too large.
     pub(super) fn of(parts: &response::Parts, body: Option<&Bytes>, names: &[HeaderName]) -> Self {
         let text = |value: &HeaderValue| String::from_utf8(value.as_bytes().to_vec()).ok();
-        let kept = parts.headers.iter().filter(|(name, _)| names.contains(name) && may_be_repeated(name, &parts.headers));
+        let kept = parts
+            .headers
+            .iter()
+            .filter(|(name, _)| names.contains(name) && may_be_repeated(name, &parts.headers));
         let headers = kept.filter_map(|(name, value)| Some((name.as_str().to_owned(), text(value)?)));
         Self { status: parts.status.as_u16(), headers: headers.collect(), body: body.map(KeptBody::of) }
     }

@@ -8,8 +8,8 @@ use http::{HeaderName, Method};
 use ratchet_core::random::SharedRandom;
 use ratchet_core::time::SharedClock;
 use ratchet_core::{
-    Contract, HighWaterFile, KeyError, Namespace, OnUnknown, OperationName, RecordId, RestoreGuard, SharedLedger,
-    WireSecrets,
+    Contract, HighWaterFile, KeyError, Namespace, OnUnknown, OperationName, RecordId, RestoreGuard,
+    SharedLedger, WireSecrets,
 };
 use tower_layer::Layer;
 

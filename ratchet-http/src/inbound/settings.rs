@@ -13,8 +13,8 @@ use http::{HeaderMap, HeaderValue, Method};
 use ratchet_core::random::{SharedRandom, SystemRandom};
 use ratchet_core::time::SharedClock;
 use ratchet_core::{
-    Contract, Executor, Namespace, OperationName, Policy, RestoreGuard, RetryPolicy, SharedLedger, SystemClock,
-    WireSecrets, WorkerId,
+    Contract, Executor, Namespace, OperationName, Policy, RestoreGuard, RetryPolicy, SharedLedger,
+    SystemClock, WireSecrets, WorkerId,
 };
 use tokio::sync::watch;
 

@@ -138,7 +138,19 @@ mod tests {
     #[test]
     fn what_is_no_plain_xml_is_not_read() {
         let deep = format!("{}{}", "<a>".repeat(33), "</a>".repeat(33));
-        for refused in ["{}", "x", "<a>", "<a></b>", "</a>", "<a", "<a></a>x", "<!DOCTYPE a><a></a>", "<a b='>", "< ></ >", &deep] {
+        for refused in [
+            "{}",
+            "x",
+            "<a>",
+            "<a></b>",
+            "</a>",
+            "<a",
+            "<a></a>x",
+            "<!DOCTYPE a><a></a>",
+            "<a b='>",
+            "< ></ >",
+            &deep,
+        ] {
             assert_eq!(read(refused), None, "{refused}");
         }
         assert_eq!(texts(&[b'<', 0xff]), None);

@@ -52,8 +52,12 @@ async fn what_is_decided_from_memory_and_what_is_loaded_wait_for_the_same_record
     // The program that leased them decides from memory, the other one loads them.
     for ledger in [&ours, &theirs] {
         let mut held = holder.begin().await.unwrap();
-        execute(&mut held, "SELECT 1 FROM ratchet.progress WHERE record_id = (SELECT id FROM ratchet.records \
-            WHERE key LIKE '%:a:%') FOR UPDATE").await;
+        execute(
+            &mut *held,
+            "SELECT 1 FROM ratchet.progress WHERE record_id = (SELECT id FROM ratchet.records \
+            WHERE key LIKE '%:a:%') FOR UPDATE",
+        )
+        .await;
         let (ledger, orders) = (ledger.clone(), renewals(&leased));
         let renewing = tokio::spawn(async move { ledger.apply(orders).await });
         let waits = waits_for_the_first_identity(&mut looks, &mut other);

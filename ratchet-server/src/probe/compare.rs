@@ -102,7 +102,8 @@ impl Declared {
     fn marked(&self, first: &Answer, again: &Answer) -> Finding {
         let added = again.headers_beyond(first);
         let marker = self.contract.replay_marker();
-        let is_marked = marker.is_some_and(|(name, value)| again.has_header(name, value) && !first.has_header(name, value));
+        let is_marked = marker
+            .is_some_and(|(name, value)| again.has_header(name, value) && !first.has_header(name, value));
         let seen = if added.is_empty() { "no header more".to_owned() } else { added.join(", ") };
         let declared = marker.map(|(name, _)| name.to_ascii_lowercase());
         Finding::against("its replay marker", declared, is_marked, seen)
@@ -159,7 +160,13 @@ impl Declared {
     }
 
     /// The first request once more, where one part of its scope is another: whether equal keys are kept apart by it.
-    pub(super) fn elsewhere(&self, check: &'static str, parts: &[ScopePart], first: &Answer, there: &Answer) -> Finding {
+    pub(super) fn elsewhere(
+        &self,
+        check: &'static str,
+        parts: &[ScopePart],
+        first: &Answer,
+        there: &Answer,
+    ) -> Finding {
         let is_declared = parts.iter().any(|part| self.contract.scope().contains(part));
         let declared = is_declared.then(|| "keys of its own".to_owned());
         let is_apart = there.is_success() && !first.is_same(there);
@@ -241,7 +248,11 @@ mod tests {
         assert_eq!(of(OURS).at_once(&created("1"), &created("1")).verdict, Verdict::Undeclared);
         let undeclared = of(Contract::header("K"));
         assert_eq!(undeclared.at_once(&created("1"), &created("2")).verdict, Verdict::Differs);
-        assert_eq!(of(stripe::V1).at_once(&created("1"), &busy).verdict, Verdict::Differs, "409 without its code");
+        assert_eq!(
+            of(stripe::V1).at_once(&created("1"), &busy).verdict,
+            Verdict::Differs,
+            "409 without its code"
+        );
     }
 
     #[test]
@@ -267,7 +278,8 @@ mod tests {
     #[test]
     fn another_scope_has_keys_of_its_own_or_not() {
         let seen = |contract, there| {
-            let finding = of(contract).elsewhere("other endpoint", &[ScopePart::Route], &created("1"), &there);
+            let finding =
+                of(contract).elsewhere("other endpoint", &[ScopePart::Route], &created("1"), &there);
             (finding.observed, finding.verdict)
         };
         let (apart, one) = ("201, an answer of its own: keys of its own", "201, the first answer: one scope");
@@ -286,6 +298,9 @@ mod tests {
         assert_eq!((seen.declared.as_deref(), seen.verdict), (Some("recognised for 54m"), Verdict::Differs));
         assert_eq!(declared.in_window(&created("1"), &created("1")).verdict, Verdict::Agrees);
         let after = Declared::after_window(&created("1"), &created("2"));
-        assert_eq!((after.observed.as_str(), after.verdict), ("201, another answer: executed again", Verdict::Undeclared));
+        assert_eq!(
+            (after.observed.as_str(), after.verdict),
+            ("201, another answer: executed again", Verdict::Undeclared)
+        );
     }
 }

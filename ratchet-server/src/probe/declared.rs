@@ -45,7 +45,9 @@ impl DeclaredArguments {
     pub(super) fn read(&self) -> Result<Declared, Error> {
         let mut contract = match &self.contract {
             Some(name) => named(name)?,
-            None => Contract::header("Idempotency-Key").remembers_for_unstated_time().repeats(Repeats::FirstAnswer),
+            None => Contract::header("Idempotency-Key")
+                .remembers_for_unstated_time()
+                .repeats(Repeats::FirstAnswer),
         };
         let place = match &self.header {
             Some(name) => Mechanism::Header(for_good(name)),
@@ -74,7 +76,8 @@ impl DeclaredArguments {
             _ => false,
         };
         let kept = contract.all_signals().iter().filter(|signal| !is_replaced(signal));
-        let (plain, marked): (Vec<Signal>, Vec<Signal>) = kept.partition(|signal| signal.marker() == Marker::None);
+        let (plain, marked): (Vec<Signal>, Vec<Signal>) =
+            kept.partition(|signal| signal.marker() == Marker::None);
         let flags = [self.in_flight.map(Signal::in_flight), self.mismatch.map(Signal::mismatch)];
         marked.into_iter().chain(flags.into_iter().flatten()).chain(plain).collect()
     }
@@ -89,7 +92,8 @@ fn named(name: &str) -> Result<Contract, Error> {
     let all = contracts::ALL;
     all.iter().find(|contract| contract.name().eq_ignore_ascii_case(name)).copied().ok_or_else(|| {
         let module = name.split("::").next().unwrap_or_default().to_ascii_lowercase();
-        let alike: Vec<&str> = all.iter().map(Contract::name).filter(|known| known.starts_with(&module)).collect();
+        let alike: Vec<&str> =
+            all.iter().map(Contract::name).filter(|known| known.starts_with(&module)).collect();
         let known = if alike.is_empty() { all.iter().map(Contract::name).collect() } else { alike };
         Error::UnknownContract { name: name.to_owned(), known: known.join(", ") }
     })
@@ -103,7 +107,8 @@ impl Declared {
             (first, last) if first == last => first.to_string(),
             (first, last) => format!("{first} to {last}"),
         };
-        let mut statuses: Vec<String> = self.contract.all_signals().iter().filter(told).map(written).collect();
+        let mut statuses: Vec<String> =
+            self.contract.all_signals().iter().filter(told).map(written).collect();
         statuses.dedup();
         (!statuses.is_empty()).then(|| statuses.join(", "))
     }
@@ -132,9 +137,16 @@ mod tests {
     #[test]
     fn a_contract_is_found_by_its_name_and_an_unknown_one_names_those_of_its_provider() {
         let declared = named_and("stripe::v1", |_| {}).unwrap();
-        assert_eq!((declared.contract.name(), declared.place), ("stripe::V1", Mechanism::Header("Idempotency-Key")));
+        assert_eq!(
+            (declared.contract.name(), declared.place),
+            ("stripe::V1", Mechanism::Header("Idempotency-Key"))
+        );
         let message = |name| named_and(name, |_| {}).unwrap_err().to_string();
-        assert!(message("stripe::V3").ends_with("the catalogue has: stripe::V1, stripe::V2"), "{}", message("stripe::V3"));
+        assert!(
+            message("stripe::V3").ends_with("the catalogue has: stripe::V1, stripe::V2"),
+            "{}",
+            message("stripe::V3")
+        );
         assert!(message("nobody").contains("adyen::PAYMENTS, aws::EC2_RUN_INSTANCES"));
         assert!(message("postmark::EMAIL").contains("recognises no request"));
     }

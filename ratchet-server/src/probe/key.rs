@@ -73,7 +73,9 @@ fn put_header(name: &str, text: &str, headers: &mut HeaderMap) -> Result<(), Err
 
 fn with_field(body: &[u8], path: &str, text: &str) -> Result<Vec<u8>, Error> {
     let bad = || {
-        Error::BadProbe(format!("the contract has the key in the field `{path}`, and the body is no JSON object"))
+        Error::BadProbe(format!(
+            "the contract has the key in the field `{path}`, and the body is no JSON object"
+        ))
     };
     let mut document: Map<String, Value> = serde_json::from_slice(body).map_err(|_| bad())?;
     put_field(&mut document, path, text).ok_or_else(bad)?;
@@ -118,7 +120,10 @@ mod tests {
             letter
         };
         assert_eq!(put(Mechanism::Header("X-Key"), None).headers["x-key"], "k-1");
-        assert_eq!(put(Mechanism::QueryParameter("id"), None).url.as_str(), "https://bank.example/pay?a=1&id=k-1");
+        assert_eq!(
+            put(Mechanism::QueryParameter("id"), None).url.as_str(),
+            "https://bank.example/pay?a=1&id=k-1"
+        );
         assert_eq!(put(Mechanism::BodyField("meta.key"), None).body, br#"{"amount":7,"meta":{"key":"k-1"}}"#);
         let dated = put(Mechanism::Header("X-Key"), Some("First-Sent"));
         assert_eq!(dated.headers["first-sent"], "Thu, 01 Jan 1970 00:00:00 GMT");

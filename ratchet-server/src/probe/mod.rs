@@ -80,7 +80,11 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<ExitCode, Error> {
         declared,
     };
     confirm(
-        &format!("{} requests go to {}, and what they ask for happens.", probe.requests(), probe.sandbox.name()),
+        &format!(
+            "{} requests go to {}, and what they ask for happens.",
+            probe.requests(),
+            probe.sandbox.name()
+        ),
         arguments.yes,
     )?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -175,10 +179,7 @@ impl Probe<'_> {
         let late = self.usual(&first.key).await?;
         wait::until(first.sent, over, "until the key may be forgotten").await;
         let later = self.usual(&first.key).await?;
-        Ok(vec![
-            self.declared.in_window(&first.answer, &late),
-            Declared::after_window(&first.answer, &later),
-        ])
+        Ok(vec![self.declared.in_window(&first.answer, &late), Declared::after_window(&first.answer, &later)])
     }
 
     /// When, after the first request, its key is known for the last time, and when not any more; or why not to wait for it.

@@ -4,9 +4,9 @@ use std::env;
 use std::time::Duration;
 
 use ratchet::contract::Contract;
+use ratchet::http::classify;
 use ratchet::http::reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use ratchet::http::reqwest::{Client, Method, StatusCode, Url, redirect, retry};
-use ratchet::http::classify;
 use ratchet::{CauseKind, OutcomeKind};
 
 use super::ProbeArguments;
@@ -85,7 +85,13 @@ impl Sandbox {
         self.send_with(headers, &self.url, key, body).await
     }
 
-    async fn send_with(&self, headers: &HeaderMap, url: &Url, key: &Key, body: &[u8]) -> Result<Answer, Error> {
+    async fn send_with(
+        &self,
+        headers: &HeaderMap,
+        url: &Url,
+        key: &Key,
+        body: &[u8],
+    ) -> Result<Answer, Error> {
         let mut letter = Letter { url: url.clone(), headers: headers.clone(), body: body.to_vec() };
         self.place.put(key, &mut letter)?;
         let request = self.client.request(self.method.clone(), letter.url).headers(letter.headers);
@@ -125,14 +131,19 @@ impl Answer {
 
     /// Whether there is this header with this value; without a value, with any.
     pub(super) fn has_header(&self, name: &str, value: &str) -> bool {
-        let fits = |found: &HeaderValue| value.is_empty() || found.as_bytes().eq_ignore_ascii_case(value.as_bytes());
+        let fits =
+            |found: &HeaderValue| value.is_empty() || found.as_bytes().eq_ignore_ascii_case(value.as_bytes());
         self.headers.get_all(name).iter().any(fits)
     }
 
     /// The names of headers that the other one has not.
     pub(super) fn headers_beyond(&self, other: &Self) -> Vec<String> {
-        let mut names: Vec<String> =
-            self.headers.keys().filter(|name| !other.headers.contains_key(*name)).map(ToString::to_string).collect();
+        let mut names: Vec<String> = self
+            .headers
+            .keys()
+            .filter(|name| !other.headers.contains_key(*name))
+            .map(ToString::to_string)
+            .collect();
         names.sort_unstable();
         names
     }
@@ -167,7 +178,8 @@ fn headers(arguments: &ProbeArguments) -> Result<HeaderMap, Error> {
 
 fn from_environment(argument: &str, pairs: &[String], headers: &mut HeaderMap) -> Result<(), Error> {
     for pair in pairs {
-        let (name, variable) = pair.split_once('=').ok_or_else(|| bad(argument, "write it as `Name=VARIABLE`"))?;
+        let (name, variable) =
+            pair.split_once('=').ok_or_else(|| bad(argument, "write it as `Name=VARIABLE`"))?;
         let secret = env::var(variable)
             .map_err(|_| bad(argument, &format!("there is no variable `{variable}` in the environment")))?;
         let mut secret = value(argument, &secret)?;

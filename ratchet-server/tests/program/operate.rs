@@ -171,7 +171,10 @@ async fn a_gate_is_opened_by_hand(store: &str, opened: &Ratchet) {
     assert_eq!((done.code, done.out.as_str()), (Some(0), "payments is open\n"), "{}", done.err);
     let gate = json_of(&on(store, &["destinations", "--json"]));
     assert_eq!(gate["breaker"], "closed");
-    assert_eq!((&gate["reopened"][0]["by"], &gate["reopened"][0]["reason"]), (&"ada".into(), &"they say it works".into()));
+    assert_eq!(
+        (&gate["reopened"][0]["by"], &gate["reopened"][0]["reason"]),
+        (&"ada".into(), &"they say it works".into())
+    );
     let unknown = on(store, &["destinations", "reopen", "nobody", "--reason", "x", "--yes"]);
     assert_eq!(unknown.code, Some(1));
     assert!(unknown.err.contains("nothing was ever sent"), "{}", unknown.err);

@@ -138,7 +138,10 @@ fn a_sandbox_that_recognises_nothing_differs() {
     assert_eq!(ended.code, Some(1));
     let rows: Vec<Value> = ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let verdicts: Vec<_> = rows.iter().map(|row| row["verdict"].as_str().unwrap()).collect();
-    assert_eq!(verdicts, ["differs", "differs", "differs", "differs", "undeclared", "not_probed", "not_probed"]);
+    assert_eq!(
+        verdicts,
+        ["differs", "differs", "differs", "differs", "undeclared", "not_probed", "not_probed"]
+    );
     assert_eq!(rows[2]["observed"], "201 and 201: two effects");
     assert_eq!(rows[3]["observed"], "201, another answer: executed");
 }

@@ -116,7 +116,11 @@ end of its window  -                    not probed    wait for it with --wait 27
 fn a_sandbox_that_speaks_otherwise_differs_where_a_flag_does_not_say_so() {
     let ended = probe(NEVER, &["--mismatch", "422"]);
     assert_eq!(ended.code, Some(1));
-    assert!(ended.out.contains("changed input      422                  DIFFERS       400, refused"), "{}", ended.out);
+    assert!(
+        ended.out.contains("changed input      422                  DIFFERS       400, refused"),
+        "{}",
+        ended.out
+    );
     let ended = probe(NEVER, &["--in-flight", "409"]);
     assert_eq!(ended.code, Some(0), "{}", ended.out);
 }
@@ -130,7 +134,8 @@ fn the_end_of_a_short_window_is_waited_for() {
         (ended.code, rows)
     };
     let known = "end of its window  recognised for 900ms  agrees        200, the same answer";
-    let forgotten = "after its window   -                     not declared  200, another answer: executed again";
+    let forgotten =
+        "after its window   -                     not declared  200, another answer: executed again";
     assert_eq!(rows(9), (Some(0), vec![known.to_owned(), forgotten.to_owned()]));
     let early = "end of its window  recognised for 900ms  DIFFERS       200, then 200: another answer";
     let (code, rows) = rows(8);
@@ -139,7 +144,8 @@ fn the_end_of_a_short_window_is_waited_for() {
 
 #[test]
 fn a_contract_that_is_not_known_sends_nothing() {
-    let output = program().args(["probe", "stripe::V3", "--yes", "--url", "http://127.0.0.1:1"]).output().unwrap();
+    let output =
+        program().args(["probe", "stripe::V3", "--yes", "--url", "http://127.0.0.1:1"]).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(said, "error: there is no contract `stripe::V3`; the catalogue has: stripe::V1, stripe::V2\n");

@@ -85,7 +85,10 @@ pub async fn a_breaker_opens_and_closes_for_everybody(fixture: Fixture) {
         assert_eq!(enter(&fixture, fragile()).await, admitted(permit));
         leave(&fixture, fragile(), permit, Health::Failed).await;
     }
-    assert_eq!(gate(&fixture, "payments").await.breaker, Breaker::Open { since: super::STARTED_AT, until: at(MINUTE) });
+    assert_eq!(
+        gate(&fixture, "payments").await.breaker,
+        Breaker::Open { since: super::STARTED_AT, until: at(MINUTE) }
+    );
     assert_eq!(enter(&fixture, fragile()).await, wait(MINUTE, WaitReason::BreakerOpen));
     fixture.advance(MINUTE);
     assert_eq!(enter(&fixture, fragile()).await, admitted(3));
@@ -105,7 +108,8 @@ pub async fn a_gate_is_opened_by_hand(fixture: Fixture) {
     assert_eq!(say(&fixture.ledger, PAYMENTS, command).await, GateAnswer::Reopened);
     let kept = gate(&fixture, "payments").await;
     assert_eq!((kept.breaker, kept.limits), (Breaker::Closed { failures: 0 }, *fragile().limits()));
-    let reopening = Reopening { by: "ada".to_owned(), reason: "wieder da ✓".to_owned(), at: super::STARTED_AT };
+    let reopening =
+        Reopening { by: "ada".to_owned(), reason: "wieder da ✓".to_owned(), at: super::STARTED_AT };
     assert_eq!(kept.reopened, [reopening]);
     assert_eq!(enter(&fixture, fragile()).await, admitted(2));
 }
@@ -153,7 +157,10 @@ pub async fn concurrent_callers_never_pass_the_limit(fixture: Fixture) {
                 tokio::task::yield_now().await;
                 inside.fetch_sub(1, Ordering::SeqCst);
                 let command = GateCommand::Leave { permit, health: Health::Answered, pause: None };
-                assert_eq!(say(&ledger, PAYMENTS.at_most(3), command).await, GateAnswer::Left { opened: false });
+                assert_eq!(
+                    say(&ledger, PAYMENTS.at_most(3), command).await,
+                    GateAnswer::Left { opened: false }
+                );
             }
         }
     })
