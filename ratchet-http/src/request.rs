@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use ratchet_core::admission::Health;
 use ratchet_core::{Context, Destination, Failure, Sending};
 use reqwest::RequestBuilder;
 use reqwest::header::CONTENT_TYPE;
@@ -10,7 +9,7 @@ use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::form::encoded;
-use crate::health::health_of;
+use crate::health::report;
 use crate::identity::put_identity;
 use crate::json::sorted;
 use crate::prepare::{Terms, pin, prepare, unsendable};
@@ -194,10 +193,7 @@ impl Request<&Context> {
             Ok(response) => read_answer(response, &asked, ctx.contract()).await,
             Err(error) => Err(read_error(&error)),
         };
-        if let Some(admitted) = admitted {
-            let (health, pause) = read.as_ref().map_or_else(health_of, |_| (Health::Answered, None));
-            admitted.report(health, pause);
-        }
+        report(admitted, &read);
         conclude(sending, read)
     }
 }
