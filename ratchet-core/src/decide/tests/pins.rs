@@ -75,7 +75,7 @@ fn every_change_in_the_same_attempt_or_after_an_unknown_one_is_stopped_and_named
     for (token, story) in [(1, same), (2, later)] {
         for (request, what) in changes() {
             let command = Command::Pin { token: Token::new(token), step: None, request: Box::new(request) };
-            assert_eq!(story.refusal(command), Refusal::RequestChanged(what), "{what:?}");
+            assert_eq!(story.refusal(command), Refusal::RequestChanged(what));
         }
     }
 }
