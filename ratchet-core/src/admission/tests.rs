@@ -243,9 +243,10 @@ fn who_has_no_breaker_neither_heeds_nor_moves_that_of_others() {
         scene.leave(permit, Health::Failed);
     }
     assert_eq!(scene.enter(), wait(5000, WaitReason::BreakerOpen));
-    scene.now = 5000;
     assert_eq!(as_asked_by(Destination::new("payments"), &mut scene), admitted(5));
-    assert_eq!(scene.enter(), admitted(6), "the probe is one of those who have a breaker");
+    scene.now = 5000;
+    assert_eq!(as_asked_by(Destination::new("payments"), &mut scene), admitted(6));
+    assert_eq!(scene.enter(), admitted(7), "the probe is one of those who have a breaker");
 }
 
 #[test]
