@@ -30,14 +30,14 @@ impl Scene {
         Self { destination, gate: Gate::default(), now: 0 }
     }
 
-    fn say(&mut self, command: GateCommand) -> GateAnswer {
-        let (next, answer) = self.gate.decide(self.destination.limits(), &command, at(self.now));
+    fn say(&mut self, command: &GateCommand) -> GateAnswer {
+        let (next, answer) = self.gate.decide(self.destination.limits(), command, at(self.now));
         self.gate = next;
         answer
     }
 
     fn enter(&mut self) -> GateAnswer {
-        self.say(GateCommand::Enter)
+        self.say(&GateCommand::Enter)
     }
 
     fn leave(&mut self, permit: u64, health: Health) {
@@ -45,7 +45,7 @@ impl Scene {
     }
 
     fn pause(&mut self, permit: u64, health: Health, pause: Option<Duration>) {
-        let left = self.say(GateCommand::Leave { permit: Permit(permit), health, pause });
+        let left = self.say(&GateCommand::Leave { permit: Permit(permit), health, pause });
         assert!(matches!(left, GateAnswer::Left { .. }), "{left:?}");
     }
 }
@@ -258,7 +258,7 @@ fn a_gate_that_is_opened_by_hand_lets_through_and_keeps_its_limits_and_who_did_i
     assert!(matches!(scene.enter(), GateAnswer::Wait { .. }));
     let reopen = |reason: &str| GateCommand::Reopen { by: "ada".to_owned(), reason: reason.to_owned() };
     let held = std::mem::replace(&mut scene.destination, Destination::new("payments"));
-    assert_eq!(scene.say(reopen("it works again")), GateAnswer::Reopened);
+    assert_eq!(scene.say(&reopen("it works again")), GateAnswer::Reopened);
     scene.destination = held;
     let expected = Reopening { by: "ada".to_owned(), reason: "it works again".to_owned(), at: at(1) };
     assert_eq!(scene.gate.reopened, [expected]);
@@ -266,7 +266,7 @@ fn a_gate_that_is_opened_by_hand_lets_through_and_keeps_its_limits_and_who_did_i
     assert_eq!(scene.enter(), admitted(3));
     assert!(matches!(scene.enter(), GateAnswer::Wait { why: WaitReason::Full, .. }), "2 of 2 are under way");
     for reason in 0..10 {
-        scene.say(reopen(&reason.to_string()));
+        scene.say(&reopen(&reason.to_string()));
     }
     let kept: Vec<&str> = scene.gate.reopened.iter().map(|it| it.reason.as_str()).collect();
     assert_eq!(kept, ["2", "3", "4", "5", "6", "7", "8", "9"]);

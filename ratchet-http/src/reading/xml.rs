@@ -115,8 +115,8 @@ mod tests {
         texts(body.as_bytes())
     }
 
-    fn one(path: &str, text: &str) -> Option<Vec<(String, String)>> {
-        Some(vec![(path.to_owned(), text.to_owned())])
+    fn one(path: &str, text: &str) -> Vec<(String, String)> {
+        vec![(path.to_owned(), text.to_owned())]
     }
 
     #[test]
@@ -126,12 +126,12 @@ mod tests {
         let path = |name| format!("Response.Errors.Error.{name}");
         let expected = [(path("Code"), "A"), (path("Message"), ""), (path("Code"), "B")];
         assert_eq!(read(body).unwrap(), expected.map(|(path, text)| (path, text.to_owned())));
-        assert_eq!(read("<s:a xmlns:s=\"x\"><s:b>1</s:b></s:a>"), one("a.b", "1"));
+        assert_eq!(read("<s:a xmlns:s=\"x\"><s:b>1</s:b></s:a>"), Some(one("a.b", "1")));
     }
 
     #[test]
     fn what_only_looks_like_an_element_is_none() {
-        assert_eq!(read("<a><!-- <b>1</b> --><c><![CDATA[<b>1</b>]]></c></a>"), one("a.c", "<b>1</b>"));
+        assert_eq!(read("<a><!-- <b>1</b> --><c><![CDATA[<b>1</b>]]></c></a>"), Some(one("a.c", "<b>1</b>")));
         assert_eq!(read("<a>&lt;b&gt;</a>"), Some(vec![]));
     }
 

@@ -53,7 +53,7 @@ async fn what_is_decided_from_memory_and_what_is_loaded_wait_for_the_same_record
     for ledger in [&ours, &theirs] {
         let mut held = holder.begin().await.unwrap();
         execute(
-            &mut *held,
+            &mut held,
             "SELECT 1 FROM ratchet.progress WHERE record_id = (SELECT id FROM ratchet.records \
             WHERE key LIKE '%:a:%') FOR UPDATE",
         )

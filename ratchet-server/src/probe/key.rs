@@ -83,16 +83,12 @@ fn with_field(body: &[u8], path: &str, text: &str) -> Result<Vec<u8>, Error> {
 }
 
 fn put_field(object: &mut Map<String, Value>, path: &str, text: &str) -> Option<()> {
-    match path.split_once('.') {
-        Some((name, rest)) => {
-            let inner = object.entry(name).or_insert_with(|| Value::Object(Map::new()));
-            put_field(inner.as_object_mut()?, rest, text)
-        }
-        None => {
-            object.insert(path.to_owned(), text.into());
-            Some(())
-        }
-    }
+    let Some((name, rest)) = path.split_once('.') else {
+        object.insert(path.to_owned(), text.into());
+        return Some(());
+    };
+    let inner = object.entry(name).or_insert_with(|| Value::Object(Map::new()));
+    put_field(inner.as_object_mut()?, rest, text)
 }
 
 #[cfg(test)]

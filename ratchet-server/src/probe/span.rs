@@ -17,7 +17,9 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
 /// The same in the largest unit that fits.
 pub(super) fn spelled(span: Duration) -> String {
     let whole = span.as_secs();
-    match UNITS.into_iter().find(|(_, seconds)| whole > 0 && span.subsec_nanos() == 0 && whole % seconds == 0)
+    match UNITS
+        .into_iter()
+        .find(|(_, seconds)| whole > 0 && span.subsec_nanos() == 0 && whole.is_multiple_of(*seconds))
     {
         Some((unit, seconds)) => format!("{}{unit}", whole / seconds),
         None => format!("{span:?}"),
