@@ -7,14 +7,14 @@ use std::pin::Pin;
 use ratchet_key::Key;
 use serde_json::Value;
 
-use crate::admission::KnownGate;
+use crate::admission::{Destination, GateCommand, GateOrder, KnownGate, Limits};
 use crate::decide::{Answer, Command, Refusal, Stored, Verdict};
 use crate::ledger::{
     Count, Filter, LedgerError, MarkChange, Page, Served, SharedLedger, StoreMark, order, purge_all,
 };
 use crate::model::{
-    Attempt, AuditEntry, Conflict, HiddenPaths, Namespace, Record, RecordId, Renewal, State, Submission,
-    Submitted, Token,
+    Attempt, AuditEntry, Conflict, DestinationName, HiddenPaths, Namespace, Record, RecordId, Renewal, State,
+    Submission, Submitted, Token,
 };
 use crate::operation::{EnqueueError, Enqueued, Operation, OutputOf, Request, answered};
 use crate::registry::Registry;
@@ -175,6 +175,29 @@ impl Client {
     /// If the ledger fails.
     pub async fn gates(&self) -> Result<Vec<KnownGate>, LedgerError> {
         self.ledger.gates().await
+    }
+
+    /// Has sends go on to a destination whose breaker is open, or that asked everybody to wait; for somebody who knows that it
+    /// works again. Its limits stay. Who did so, and why, is kept with the gate. `false` if nothing was ever sent there.
+    ///
+    /// # Errors
+    /// If the ledger fails.
+    pub async fn reopen(
+        &self,
+        destination: DestinationName,
+        by: &str,
+        reason: &str,
+    ) -> Result<bool, LedgerError> {
+        // Asking would make a gate.
+        if !self.gates().await?.iter().any(|known| known.destination == destination) {
+            return Ok(false);
+        }
+        let command = GateCommand::Reopen { by: by.to_owned(), reason: reason.to_owned() };
+        let order = GateOrder { destination: Destination::with_limits(destination, Limits::NONE), command };
+        let name = order.destination.name().clone();
+        self.ledger.admit(vec![order]).await?;
+        telemetry::reopened(&name);
+        Ok(true)
     }
 
     /// A page of records. The filter's namespace is replaced by that of the client.

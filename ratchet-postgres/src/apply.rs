@@ -16,6 +16,8 @@ use crate::{notes, write};
 type Told = Result<Answer, Refusal>;
 
 /// Decides about orders in their order; a later one sees what an earlier one did.
+///
+/// Those for records that this program has leased are committed before the others are looked at, which may fail still.
 pub(crate) async fn apply(
     connection: &mut PgConnection,
     orders: &[&Order],

@@ -35,7 +35,8 @@ pub(crate) trait Work: Send + Sync + 'static {
     /// What is told of a connection that failed while it did this.
     const DOING: &'static str;
 
-    /// Answers all questions in one transaction, or none. `each_alone` if no two of them belong to one call.
+    /// Answers all questions, each of them wholly or not at all. After an error some may have been answered, so that they are
+    /// answered alike when they are asked again. `each_alone` if no two of them belong to one call.
     fn answer(
         &self,
         connection: &mut PgConnection,

@@ -113,17 +113,24 @@ pub(crate) async fn to_reconcile(
     );
     let (operations, versions): (Vec<&str>, Vec<&str>) =
         served.iter().map(|one| (one.operation.as_str(), one.version.as_str())).unzip();
-    let rows = sqlx::query(TO_RECONCILE)
-        .bind(namespace.as_str())
-        .bind(operations)
-        .bind(versions)
-        .bind(now)
-        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .fetch_all(connection)
-        .await
-        .while_trying("look for records to ask about")?;
-    // One that cannot be read keeps nobody from the others.
-    let mut snapshots = Snapshots::default();
-    let records = rows.iter().filter_map(|row| read(row, Columns(row).steps().ok()?, &mut snapshots).ok());
-    Ok(records.map(|(_, record)| record).collect())
+    let mut looked_at = limit;
+    loop {
+        let rows = sqlx::query(TO_RECONCILE)
+            .bind(namespace.as_str())
+            .bind(&operations)
+            .bind(&versions)
+            .bind(now)
+            .bind(i64::try_from(looked_at).unwrap_or(i64::MAX))
+            .fetch_all(&mut *connection)
+            .await
+            .while_trying("look for records to ask about")?;
+        // One that cannot be read keeps nobody from the others, and takes no place of theirs.
+        let mut snapshots = Snapshots::default();
+        let sound = rows.iter().filter_map(|row| read(row, Columns(row).steps().ok()?, &mut snapshots).ok());
+        let records: Vec<Record> = sound.map(|(_, record)| record).take(limit).collect();
+        if records.len() == limit || rows.len() < looked_at {
+            return Ok(records);
+        }
+        looked_at = looked_at.saturating_mul(2);
+    }
 }

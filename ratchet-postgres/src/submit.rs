@@ -220,7 +220,7 @@ async fn hold(connection: &mut PgConnection, submissions: &[&Submission]) -> Res
             AS w(namespace, operation, key) \
         JOIN ratchet.records AS r ON r.namespace = w.namespace AND r.operation = w.operation AND r.key = w.key \
         JOIN ratchet.progress AS p ON p.record_id = r.id \
-        ORDER BY p.record_id FOR UPDATE OF p";
+        ORDER BY r.namespace, r.operation, r.key, r.generation FOR UPDATE OF p";
     if !submissions.is_empty() {
         fetch(connection, HOLD, submissions).await?;
     }

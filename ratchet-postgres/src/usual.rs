@@ -8,7 +8,7 @@ use crate::row::purge_at;
 use crate::write::{Change, Update, column, millis, number};
 
 macro_rules! update {
-    ($set:literal, $parameters:literal, $names:literal) => {
+    ($set:literal, $parameters:literal, $names:literal, $token:literal) => {
         concat!(
             "UPDATE ratchet.progress AS p SET ",
             $set,
@@ -17,7 +17,9 @@ macro_rules! update {
             ") AS c(record_id, seen, ",
             $names,
             ") CROSS JOIN LATERAL (SELECT t.ctid FROM ratchet.progress AS t WHERE t.record_id = c.record_id LIMIT 1) AS f \
-            WHERE p.ctid = f.ctid AND p.xmin = c.seen RETURNING p.record_id, p.xmin AS seen"
+            WHERE p.ctid = f.ctid AND p.xmin = c.seen AND p.token = ",
+            $token,
+            " RETURNING p.record_id, p.xmin AS seen"
         )
     };
 }
@@ -45,7 +47,8 @@ fn lease<'q>(rows: &'q [Change<'_>]) -> Update<'q> {
             first_started_at = c.first_started_at, attempt_token = c.token, attempt_worker = c.worker, \
             attempt_leased_at = c.leased_at, attempt_started_at = c.started_at",
         "$3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[], $9::bigint[]",
-        "token, attempts, lease_until, first_started_at, worker, leased_at, started_at"
+        "token, attempts, lease_until, first_started_at, worker, leased_at, started_at",
+        "0"
     );
     sqlx::query(LEASE)
         .bind(column(rows, |change| change.row))
@@ -70,8 +73,9 @@ fn end<'q>(rows: &'q [Change<'_>]) -> Update<'q> {
     const END: &str = update!(
         "state = 'succeeded', lease_until = NULL, result = c.result, settled_at = c.settled_at, \
             purge_at = c.purge_at, attempt_ended_at = c.ended_at, attempt_outcome = 'done', attempt_late = false",
-        "$3::text[], $4::bigint[], $5::bigint[], $6::bigint[]",
-        "result, settled_at, purge_at, ended_at"
+        "$3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]",
+        "result, settled_at, purge_at, ended_at, token",
+        "c.token"
     );
     sqlx::query(END)
         .bind(column(rows, |change| change.row))
@@ -80,4 +84,5 @@ fn end<'q>(rows: &'q [Change<'_>]) -> Update<'q> {
         .bind(column(rows, |change| change.record.settled_at.map(millis)))
         .bind(column(rows, |change| purge_at(change.record).map(millis)))
         .bind(column(rows, |change| change.end().map(|end| millis(end.at))))
+        .bind(column(rows, |change| number(change.was.1)))
 }

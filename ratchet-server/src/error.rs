@@ -33,11 +33,13 @@ pub(crate) enum Error {
     BadGeneration,
     #[error("there is no record under this key; `ratchet list` shows what there is in this namespace")]
     NoRecord,
+    #[error("nothing was ever sent to a destination of this name; `ratchet destinations` lists them")]
+    NoDestination,
     #[error("several operations have a record under this key: name one with `--operation`: {operations}")]
     SeveralOperations { operations: String },
     #[error("the record is purged: it was {state} on {ended_on}, and nothing more is known")]
     Purged { ended_on: Timestamp, state: RecordState },
-    #[error("say why with `--reason`: it is kept in the record's audit trail")]
+    #[error("say why with `--reason`: it is kept with who decided")]
     NoReason,
     #[error("nothing was done: confirm on a terminal, or with `--yes`")]
     NotConfirmed,
@@ -47,6 +49,8 @@ pub(crate) enum Error {
     BadResult(String),
     #[error("the probe cannot begin: {0}")]
     BadProbe(String),
+    #[error("there is no contract `{name}`; the catalogue has: {known}")]
+    UnknownContract { name: String, known: String },
     #[error("the sandbox did not answer: {0}; what was sent may have had its effect")]
     Sandbox(#[source] ratchet::http::reqwest::Error),
     #[error(
@@ -61,7 +65,11 @@ impl Error {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::NotDone(ManageError::Ledger(_)) => 2,
-            Self::NotDone(_) | Self::NoRecord | Self::Purged { .. } | Self::NotConfirmed => 1,
+            Self::NotDone(_)
+            | Self::NoRecord
+            | Self::NoDestination
+            | Self::Purged { .. }
+            | Self::NotConfirmed => 1,
             _ => 2,
         }
     }

@@ -101,14 +101,22 @@ pub(crate) async fn to_reconcile(
     );
     let pair = |one: &Served| serde_json::json!([one.operation.as_str(), one.version.as_str()]);
     let wanted: serde_json::Value = served.iter().map(pair).collect();
-    let rows = sqlx::query(TO_RECONCILE)
-        .bind(namespace.as_str())
-        .bind(wanted.to_string())
-        .bind(now.as_millis())
-        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .fetch_all(readers)
-        .await
-        .while_trying("look for records to ask about")?;
-    // One that cannot be read keeps nobody from the others.
-    Ok(rows.iter().filter_map(|row| read(row).ok()).map(|(_, record)| record).collect())
+    let mut looked_at = limit;
+    loop {
+        let rows = sqlx::query(TO_RECONCILE)
+            .bind(namespace.as_str())
+            .bind(wanted.to_string())
+            .bind(now.as_millis())
+            .bind(i64::try_from(looked_at).unwrap_or(i64::MAX))
+            .fetch_all(readers)
+            .await
+            .while_trying("look for records to ask about")?;
+        // One that cannot be read keeps nobody from the others, and takes no place of theirs.
+        let sound = rows.iter().filter_map(|row| read(row).ok()).map(|(_, record)| record);
+        let records: Vec<Record> = sound.take(limit).collect();
+        if records.len() == limit || rows.len() < looked_at {
+            return Ok(records);
+        }
+        looked_at = looked_at.saturating_mul(2);
+    }
 }

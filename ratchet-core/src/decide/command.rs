@@ -136,6 +136,8 @@ pub struct PinRequest {
     pub place: String,
     /// Whether the destination recognises the key there, as the code that sends says.
     pub deduplicates: bool,
+    /// An earlier send of this attempt may have had its effect, or had it.
+    pub sent_before: bool,
     /// Within what the destination compares keys.
     pub scope: Scope,
     /// What the request looks like.
@@ -300,7 +302,7 @@ pub enum Refusal {
 }
 
 /// In what a request differs from the pinned one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Difference {
     /// The form of the identity, although it is made by the same recipe with the same secret.
     WireKey,
@@ -321,14 +323,17 @@ pub enum Difference {
     /// The URL.
     Url,
     /// The body.
-    Body,
+    Body {
+        /// The names of the fields that differ, as far as they are known.
+        fields: Vec<String>,
+    },
 }
 
 impl Difference {
     /// Whether it is in the request alone, and not in what makes the identity.
     #[must_use]
-    pub const fn is_of_the_request(self) -> bool {
-        matches!(self, Self::Method | Self::Url | Self::Body)
+    pub const fn is_of_the_request(&self) -> bool {
+        matches!(self, Self::Method | Self::Url | Self::Body { .. })
     }
 }
 
@@ -344,7 +349,10 @@ impl std::fmt::Display for Difference {
             Self::Route => "route",
             Self::Method => "method of the request",
             Self::Url => "URL of the request",
-            Self::Body => "body of the request",
+            Self::Body { fields } if !fields.is_empty() => {
+                return write!(f, "body of the request (at `{}`)", fields.join("`, `"));
+            }
+            Self::Body { .. } => "body of the request",
         })
     }
 }

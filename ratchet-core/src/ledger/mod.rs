@@ -55,10 +55,11 @@ pub type LedgerFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, LedgerError
 /// A ledger that many parts share.
 pub type SharedLedger = Arc<dyn Ledger>;
 
-/// Holds records and answers for them. Every call is one atomic, durable change: when it returns, it is written.
+/// Holds records and answers for them. When a call returns, all of it is written.
 ///
-/// Calls take batches, and each entry of a batch is answered as if it had come alone, in the order given. An error
-/// means that the ledger as a whole could not do it; a refusal of one entry stands in its own place.
+/// Calls take batches, and each entry of a batch is one atomic, durable change, answered as if it had come alone, in the order
+/// given. A refusal of one entry stands in its own place. An error means that the ledger as a whole did not answer: any of the
+/// entries may have been written, as after an answer that was lost, and all of them can be asked for again.
 ///
 /// A record that cannot be read keeps nobody from the others: claims and expiry leave it alone and find those behind it,
 /// and an order for it is refused with [`Refusal::Damaged`] in its own place.

@@ -2,6 +2,7 @@
 
 mod after;
 mod attempt;
+mod body_fields;
 mod cause;
 mod effect;
 mod finite;
@@ -17,6 +18,7 @@ mod volatile;
 
 pub use after::{After, Branch, Ending};
 pub use attempt::{Attempt, AttemptEnd, AuditEntry};
+pub use body_fields::BodyFields;
 pub use cause::{Cause, CauseKind};
 pub use effect::{Effect, Step, StepState};
 #[cfg(test)]

@@ -73,6 +73,9 @@ async fn look(settings: &Settings, submission: Submission) -> Result<Option<Clai
 
 async fn begin(settings: &Settings, id: RecordId) -> Result<Option<Claim>, LedgerError> {
     let key = id.digest();
+    if !settings.restored.may_execute().await {
+        return Ok(Some(Claim::Refuse(Problem::HeldBack)));
+    }
     Ok(match Execution::begin(settings.ledger.clone(), id, settings.executor()).await? {
         Ok(execution) => Some(Claim::Execute(Box::new(execution))),
         Err(Refusal::Superseded | Refusal::NotDue(_)) => Some(Claim::Refuse(Problem::InFlight)),

@@ -16,25 +16,34 @@ pub(crate) struct StoreArguments {
         global = true
     )]
     store: String,
+}
+
+#[derive(Args)]
+pub(crate) struct NamespaceArguments {
+    #[command(flatten)]
+    store: StoreArguments,
     /// The separate world of records to look into.
-    #[arg(long, default_value = "default", global = true)]
+    #[arg(long, default_value = "default")]
     namespace: String,
 }
 
 impl StoreArguments {
     /// Opens a store that is there: a mistyped path must not become an empty store.
     pub(crate) async fn open(&self) -> Result<Ratchet, Error> {
-        self.open_at(&existing(&self.store)).await
+        Ok(Ratchet::open(&existing(&self.store)).await?)
     }
 
     /// Opens the store, and makes it if there is none.
     pub(crate) async fn create(&self) -> Result<Ratchet, Error> {
-        self.open_at(&self.store).await
+        Ok(Ratchet::open(&self.store).await?)
     }
+}
 
-    async fn open_at(&self, url: &str) -> Result<Ratchet, Error> {
+impl NamespaceArguments {
+    /// Opens a store that is there, in its namespace.
+    pub(crate) async fn open(&self) -> Result<Ratchet, Error> {
         let namespace = Namespace::new(self.namespace.as_str())?;
-        Ok(Ratchet::open(url).await?.in_namespace(namespace))
+        Ok(self.store.open().await?.in_namespace(namespace))
     }
 }
 

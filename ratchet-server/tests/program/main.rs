@@ -7,5 +7,6 @@ mod hostile;
 mod keys;
 mod operate;
 mod probe;
+mod probe_contract;
 mod restored;
 mod support;

@@ -218,6 +218,7 @@ fn request(body: &str) -> PinRequest {
         secret: None,
         place: "header idempotency-key".to_owned(),
         deduplicates: true,
+        sent_before: false,
         scope: Scope::of("account-7"),
         request: Fingerprint::of(body.as_bytes()).into(),
         kept: None,

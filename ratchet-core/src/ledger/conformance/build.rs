@@ -138,6 +138,7 @@ pub(super) fn request(body: &str) -> PinRequest {
         secret: None,
         place: "header idempotency-key".to_owned(),
         deduplicates: true,
+        sent_before: false,
         scope: Scope::of("api.example.com/account-7"),
         request: Fingerprint::of(body.as_bytes()).into(),
         kept: None,

@@ -278,6 +278,7 @@ macro_rules! conformance {
                 the_place_of_a_dead_worker_comes_back,
                 the_rate_is_kept,
                 a_breaker_opens_and_closes_for_everybody,
+                a_gate_is_opened_by_hand,
                 a_pause_holds_for_everybody,
                 gates_are_listed_by_name,
                 concurrent_callers_never_pass_the_limit,

@@ -104,6 +104,7 @@ pub async fn pins_are_kept(fixture: Fixture) {
             secret: Some(SecretId::from_static("2026")),
             place: AWKWARD.to_owned(),
             deduplicates: true,
+            sent_before: false,
             scope: Scope::of(format!("{AWKWARD}/scope")).account(AWKWARD).region("eu").route(AWKWARD),
             request: RequestFingerprint::new("POST", AWKWARD, AWKWARD.as_bytes()),
             kept: Some(kept),

@@ -81,7 +81,7 @@ pub async fn a_changed_request_is_refused_and_changes_nothing(fixture: Fixture) 
     assert!(matches!(pinned, Ok(Answer::Pinned(_))));
     let before = fixture.record(&id("invoice:1")).await;
     let answer = fixture.apply(&id("invoice:1"), pin(1, None, "other")).await;
-    assert_eq!(answer, Err(Refusal::RequestChanged(Difference::Body)));
+    assert_eq!(answer, Err(Refusal::RequestChanged(Difference::Body { fields: Vec::new() })));
     assert_eq!(fixture.record(&id("invoice:1")).await, before);
     let cause = crate::model::Cause::new(CauseKind::RequestChanged, "the body differs");
     let settled = fixture.apply(&id("invoice:1"), settle(1, crate::model::Outcome::unknown(cause))).await;
