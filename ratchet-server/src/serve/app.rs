@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use ratchet::ledger::SharedLedger;
-use ratchet::{Client, Namespace, Timestamp};
+use ratchet::ledger::{Declared, Served, SharedLedger};
+use ratchet::{Client, LedgerError, Namespace, Timestamp};
 use tokio_util::sync::CancellationToken;
 
+use super::declarations::Declarations;
 use super::limits::Limits;
 use super::metrics::Metrics;
 use super::rate::Rates;
@@ -22,6 +23,7 @@ pub(crate) struct App(Arc<Shared>);
 struct Shared {
     client: Client,
     shelf: Shelf,
+    declared: Declarations,
     leases: LeaseSecret,
     limits: Limits,
     rates: Rates,
@@ -39,6 +41,7 @@ impl App {
         let shared = Shared {
             client,
             shelf,
+            declared: Declarations::default(),
             leases,
             rates: Rates::new(limits.rate),
             limits,
@@ -60,6 +63,11 @@ impl App {
     /// What the server keeps in the store beside records: keys, runs, policies, tools, workers.
     pub(crate) fn shelf(&self) -> &Shelf {
         &self.0.shelf
+    }
+
+    /// What Rust programs declare about an operation, as it stood two seconds ago at the most.
+    pub(crate) async fn declared(&self, of: &Served) -> Result<Option<Declared>, LedgerError> {
+        self.0.declared.find(self.ledger(), of).await
     }
 
     pub(crate) fn leases(&self) -> &LeaseSecret {

@@ -4,6 +4,7 @@ mod app;
 pub(crate) mod auth;
 mod body;
 mod connections;
+mod declarations;
 mod health;
 pub(crate) mod keys;
 mod limits;
