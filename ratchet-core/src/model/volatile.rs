@@ -41,7 +41,9 @@ impl VolatileFields {
     /// Whether there was something to remove from a value of these kinds.
     fn remove(&self, value: &mut Value, kinds: &BTreeSet<usize>) -> bool {
         match value {
-            Value::Array(items) => items.iter_mut().fold(false, |removed, item| self.remove(item, kinds) || removed),
+            Value::Array(items) => {
+                items.iter_mut().fold(false, |removed, item| self.remove(item, kinds) || removed)
+            }
             Value::Object(members) => {
                 let kinds: Vec<&ObjectKind> = kinds.iter().filter_map(|kind| self.0.get(*kind)).collect();
                 let before = members.len();
@@ -71,7 +73,8 @@ mod tests {
             {"without": ["seen"], "within": {}}
         ]);
         let volatile: VolatileFields = serde_json::from_value(told).unwrap();
-        let input = json!({"id": 7, "at": 1, "seen": 3, "customers": [{"mail": "a", "seen": 2}, {"mail": "b"}]});
+        let input =
+            json!({"id": 7, "at": 1, "seen": 3, "customers": [{"mail": "a", "seen": 2}, {"mail": "b"}]});
         let rest = json!({"id": 7, "seen": 3, "customers": [{"mail": "a"}, {"mail": "b"}]});
         let fingerprint = Payload::from_value(&rest, 1000).unwrap().fingerprint();
         assert_eq!(volatile.compared(&input), Some(fingerprint));

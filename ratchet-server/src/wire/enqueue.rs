@@ -113,7 +113,9 @@ pub(super) async fn enqueue(
     match answer {
         Submitted::New { id } => answered(&app, &grant, id, true).await,
         Submitted::Existing { id, .. } => answered(&app, &grant, id, false).await,
-        Submitted::Conflict(ratchet::Conflict::NoPredecessor) => Err(Problem::not_found("step to come after")),
+        Submitted::Conflict(ratchet::Conflict::NoPredecessor) => {
+            Err(Problem::not_found("step to come after"))
+        }
         Submitted::Conflict(conflict) => Err(Problem::refused("IDEMPOTENCY_CONFLICT", conflict.to_string())),
         Submitted::Expired { ended_on, state } => {
             let text = format!("this action ended on {ended_on} ({state}) and its record is purged");
@@ -139,7 +141,8 @@ async fn submission(
         max_attempts: body.max_attempts,
     };
     let terms = policy::of(app, &grant.namespace, &of, &wishes).await?;
-    let input = Payload::from_value(&body.input, Payload::LARGEST_INPUT).map_err(|error| unstorable(&error))?;
+    let input =
+        Payload::from_value(&body.input, Payload::LARGEST_INPUT).map_err(|error| unstorable(&error))?;
     let compared = terms.compared(&body.input);
     let after = match body.after {
         None => None,
@@ -163,7 +166,8 @@ async fn submission(
 
 /// The key as it is; what the marks of the identity add counts towards its limit.
 fn identity(grant: &Grant, operation: OperationName, key: &str) -> Result<RecordId, Problem> {
-    let refused = |error: ratchet::KeyError| Problem::malformed(format!("this is no idempotency key: {error}"));
+    let refused =
+        |error: ratchet::KeyError| Problem::malformed(format!("this is no idempotency key: {error}"));
     let key = Key::parse(key).map_err(refused)?;
     let id = RecordId { namespace: grant.namespace.clone(), operation, key, generation: Generation::FIRST };
     id.next_generation().as_text(None).map_err(refused)?;

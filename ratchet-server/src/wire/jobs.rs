@@ -182,7 +182,9 @@ impl ReportBody {
             Self::Failed { retry_after_ms: Some(hint), retryable, .. }
                 if !retryable || !(1000..=86_400_000).contains(hint) =>
             {
-                Err(Problem::malformed("retryAfterMs is a number from 1000 to 86400000, for what is retryable"))
+                Err(Problem::malformed(
+                    "retryAfterMs is a number from 1000 to 86400000, for what is retryable",
+                ))
             }
             Self::Failed { error, retryable, retry_after_ms, .. } => {
                 let kind = if *retryable { CauseKind::Error } else { CauseKind::NotRetryable };

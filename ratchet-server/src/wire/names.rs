@@ -76,7 +76,9 @@ mod tests {
     fn an_id_has_one_spelling() {
         assert_eq!(StepId::parse("step_17").unwrap(), StepId(Cursor(17)));
         assert_eq!(StepId(Cursor(17)).to_string(), "step_17");
-        for wrong in ["", "17", "step_", "step_017", "step_-1", "step_+1", "job_17", "step_99999999999999999999"] {
+        for wrong in
+            ["", "17", "step_", "step_017", "step_-1", "step_+1", "job_17", "step_99999999999999999999"]
+        {
             assert!(StepId::parse(wrong).is_err(), "{wrong}");
         }
     }

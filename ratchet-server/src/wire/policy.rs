@@ -131,7 +131,8 @@ pub(super) async fn set(
 
 /// Endpoints are named like operations, which are endpoints of their own unless said otherwise.
 fn named(endpoint: &str) -> Result<OperationName, Problem> {
-    OperationName::new(endpoint.to_owned()).map_err(|error| Problem::malformed(format!("this is no endpoint: {error}")))
+    OperationName::new(endpoint.to_owned())
+        .map_err(|error| Problem::malformed(format!("this is no endpoint: {error}")))
 }
 
 /// What a producer says about the retries of one step.

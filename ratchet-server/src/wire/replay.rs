@@ -62,6 +62,9 @@ pub(super) struct ReplayedBody {
 
 const LONGEST_REASON: usize = 500;
 
+const UNRECOGNISED: &str =
+    "the effect may have happened, and nothing is known of a destination that would recognise a repetition";
+
 /// Foretells what a replay would do.
 #[utoipa::path(get, path = "/steps/{step}/replay", tag = "operator", params(("step" = String, Path)),
     responses((status = 200, body = PreviewBody), Problems))]
@@ -76,13 +79,21 @@ pub(super) async fn preview(
 
 fn foretold(record: &Record, now: Timestamp) -> PreviewBody {
     let preview = preview_replay(record, now);
-    let risk = matches!(preview.decision, Err(Refusal::RiskNotAccepted(_)));
+    let needs_consent = matches!(preview.decision, Err(Refusal::RiskNotAccepted(_)));
+    // An operation that may be duplicated runs again without consent; a person is told what that means all the same.
+    let forgotten = |effect: &UnconfirmedEffect| effect.recognised_until.is_none_or(|end| end <= now);
+    let replayable = needs_consent || preview.decision.is_ok();
+    let risk = replayable && (needs_consent || preview.unconfirmed.iter().any(forgotten));
+    let reason = match preview.decision {
+        Err(refusal) => Some(refusal.to_string()),
+        Ok(_) => risk.then(|| UNRECOGNISED.to_owned()),
+    };
     PreviewBody {
         step_id: StepId(record.place).to_string(),
         state: names::state(record.state),
-        replayable: risk || preview.decision.is_ok(),
+        replayable,
         duplicate_risk: risk,
-        reason: preview.decision.err().map(|refusal| refusal.to_string()),
+        reason,
         unconfirmed: preview.unconfirmed.iter().map(effect).collect(),
     }
 }
@@ -110,6 +121,9 @@ pub(super) async fn replay(
     }
     if !(1..=100).contains(&body.max_attempts) {
         return Err(Problem::malformed("maxAttempts is a number from 1 to 100"));
+    }
+    if foretold(&record, app.now()).duplicate_risk && !body.acknowledge_duplicate_risk {
+        return Err(Problem::refused("DUPLICATE_RISK", UNRECOGNISED));
     }
     let command = Command::Replay {
         by: grant.name,

@@ -163,7 +163,8 @@ pub(super) async fn finish(
         _ => None,
     };
     let run = app.shelf().change(&grant.namespace, id.as_str(), finished).await?;
-    let run = run.ok_or_else(|| Problem::refused("RUN_FINISHED", "the run is finished with the other status"))?;
+    let run =
+        run.ok_or_else(|| Problem::refused("RUN_FINISHED", "the run is finished with the other status"))?;
     Ok(answer(&id, run))
 }
 
@@ -179,8 +180,13 @@ pub(super) async fn list(
     let query = query.map_err(|_| Problem::malformed("the query has one parameter, `after`"))?.0;
     let (id, run) = readable(&app, &grant, &id).await?;
     let after = query.after.as_deref().map(StepId::parse).transpose()?.map(|step| step.0);
-    let filter =
-        Filter { namespace: grant.namespace.clone(), group: Some(id), after, limit: 100, ..Filter::default() };
+    let filter = Filter {
+        namespace: grant.namespace.clone(),
+        group: Some(id),
+        after,
+        limit: 100,
+        ..Filter::default()
+    };
     let page = app.ledger().list(filter).await?;
     let own = grant.has(Scope::Producer) && run.owner == grant.name;
     let shown = |record: &Record| StepBody::of(record, own);

@@ -60,10 +60,13 @@ pub(super) async fn publish(
     Operator(grant): Operator,
     Json(tool): Json<Tool>,
 ) -> Result<Json<Published>, Problem> {
-    let operation = OperationName::new(tool.name.clone()).map_err(|error| Problem::malformed(error.to_string()))?;
+    let operation =
+        OperationName::new(tool.name.clone()).map_err(|error| Problem::malformed(error.to_string()))?;
     grant.require_operation(&operation)?;
     if !is_version(&tool.version) {
-        return Err(Problem::malformed("the version of a contract has 1 to 64 letters, digits, `_`, `.`, `+` and `-`"));
+        return Err(Problem::malformed(
+            "the version of a contract has 1 to 64 letters, digits, `_`, `.`, `+` and `-`",
+        ));
     }
     if let Some(policy) = &tool.retry_policy {
         policy.retry()?;
@@ -103,7 +106,10 @@ pub(super) async fn contract_of(
     };
     let Some(chosen) = version.map(str::to_owned).or(newest) else { return Ok(None) };
     match shelf.recent(namespace, &document(operation, &chosen)).await? {
-        None => Err(Problem::refused("UNKNOWN_CONTRACT", "no contract of this version is published for the operation")),
+        None => Err(Problem::refused(
+            "UNKNOWN_CONTRACT",
+            "no contract of this version is published for the operation",
+        )),
         tool => Ok(tool),
     }
 }

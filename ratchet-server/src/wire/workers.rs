@@ -183,12 +183,7 @@ async fn offers(app: &App, grant: &Grant, known: &Registered) -> Result<Vec<Offe
 }
 
 /// Writes down that the handler is entered, with a lease that fits the pace of the worker's heartbeats.
-async fn started(
-    app: &App,
-    grant: &Grant,
-    worker: &WorkerId,
-    record: Record,
-) -> Result<Response, Problem> {
+async fn started(app: &App, grant: &Grant, worker: &WorkerId, record: Record) -> Result<Response, Problem> {
     let token = record.token;
     let by_claim = record.lease.as_ref().is_some_and(|lease| lease.started_at.is_some());
     let orders = [Command::Start { token }, Command::Renew { token, duration: lease_of(&record) }];
@@ -209,7 +204,10 @@ async fn started(
         step_id: StepId(record.place).to_string(),
         tool_name: record.id.operation.to_string(),
         tool_version: record.version.to_string(),
-        input: record.input.decode().map_err(|error| Problem::refused("UNREADABLE_INPUT", error.to_string()))?,
+        input: record
+            .input
+            .decode()
+            .map_err(|error| Problem::refused("UNREADABLE_INPUT", error.to_string()))?,
         attempt: record.attempts + u32::from(!by_claim),
         idempotency_key: key,
         timeout_ms: u64::try_from(record.policy.timeout.as_millis()).unwrap_or(u64::MAX),
@@ -234,8 +232,10 @@ pub(super) fn worker(id: &str) -> Result<WorkerId, Problem> {
 
 impl Handler {
     fn served(&self) -> Result<Served, Problem> {
-        let operation = OperationName::new(self.name.clone()).map_err(|error| Problem::malformed(error.to_string()))?;
-        let version = Version::new(self.version.clone()).map_err(|error| Problem::malformed(error.to_string()))?;
+        let operation =
+            OperationName::new(self.name.clone()).map_err(|error| Problem::malformed(error.to_string()))?;
+        let version =
+            Version::new(self.version.clone()).map_err(|error| Problem::malformed(error.to_string()))?;
         Ok(Served { operation, version })
     }
 }
