@@ -24,7 +24,7 @@ use std::time::Duration;
 use ratchet_key::Key;
 use tokio::sync::watch;
 
-pub use crate::high_water::HighWaterFile;
+pub use crate::high_water::{HighWaterFile, NotCompared, Standing};
 pub use error::LedgerError;
 pub use inspection::{Declared, Inspection, Problem, Setting};
 pub use mark::{HighWaterMark, MarkChange, StoreMark};

@@ -23,6 +23,7 @@ pub(super) async fn run(app: App) {
     let mut until_purge = 0;
     loop {
         beats.tick().await;
+        app.look_at_store().await;
         if let Err(error) = expire(&app).await {
             tracing::warn!(%error, "leases that are over could not be decided about; trying again");
         }

@@ -146,6 +146,10 @@ pub(super) async fn claim(
     let known: Option<Registered> = app.shelf().recent(&grant.namespace, worker.as_str()).await?;
     let known = known.filter(|known| known.owner == grant.name);
     let known = known.ok_or_else(|| Problem::not_found("worker: register it first"))?;
+    if !app.may_hand_out() {
+        let text = "no job is handed out: the store may be a restored backup; `ratchet doctor` says more";
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "HELD_BACK", text).retry_after(10));
+    }
     if app.now().since(known.seen_at) > SEEN_EVERY {
         seen(&app, &grant, &worker).await?;
     }
@@ -158,7 +162,10 @@ pub(super) async fn claim(
         start_if_safe: true,
     };
     match app.ledger().claim(claim).await?.pop() {
-        Some(record) => started(&app, &grant, &worker, record).await,
+        Some(record) => {
+            app.handed_out();
+            started(&app, &grant, &worker, record).await
+        }
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }
