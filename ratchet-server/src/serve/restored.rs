@@ -15,7 +15,8 @@ pub(super) struct RestoreGuard {
 
 impl RestoreGuard {
     pub(super) fn new(file: Option<HighWaterFile>) -> Self {
-        Self { file, open: AtomicBool::new(false), worked: AtomicBool::new(true) }
+        // Nobody asks before the first look.
+        Self { file, open: AtomicBool::new(true), worked: AtomicBool::new(true) }
     }
 
     /// Whether jobs may be handed out, as the last look found.

@@ -190,13 +190,15 @@ async fn answered(
     id: RecordId,
     created: bool,
 ) -> Result<(StatusCode, Json<Enqueued>), Problem> {
-    let Some(Stored::Record(record)) = app.ledger().find(id).await? else {
+    let ledger = app.ledger();
+    let (found, places) = tokio::try_join!(ledger.find(id.clone()), ledger.places(vec![id]))?;
+    let (Some(Stored::Record(record)), Some(Some(place))) = (found, places.into_iter().next()) else {
         return Err(Problem::refused("IDEMPOTENCY_KEY_EXPIRED", "the record was purged just now"));
     };
     let own = is_own(app, grant, &record).await?;
     let answer = Enqueued {
-        step_id: StepId(record.place).to_string(),
-        job_id: JobId(record.place).to_string(),
+        step_id: StepId(place).to_string(),
+        job_id: JobId(place).to_string(),
         run_id: record.group.as_ref().map(ToString::to_string),
         state: names::state(record.state),
         created,

@@ -94,14 +94,15 @@ pub(super) async fn cancel(
     Path(job): Path<String>,
     Json(CancelBody {}): Json<CancelBody>,
 ) -> Result<Json<CancelledBody>, Problem> {
-    let record = of_reader(&app, &grant, JobId::parse(&job)?.0, "job").await?;
+    let JobId(place) = JobId::parse(&job)?;
+    let record = of_reader(&app, &grant, place, "job").await?;
     let command = Command::Cancel { by: grant.name, reason: "asked for over the wire".to_owned() };
     let (state, cancel_requested) = match order(&app, &record, command).await? {
         Ok(Answer::Now(state)) => (state, false),
         Ok(_) => (record.state, true),
         Err(refusal) => return Err(refused(&refusal)),
     };
-    let (job_id, step_id) = (job, StepId(record.place).to_string());
+    let (job_id, step_id) = (job, StepId(place).to_string());
     Ok(Json(CancelledBody { job_id, step_id, state: names::state(state), cancel_requested }))
 }
 
@@ -213,9 +214,10 @@ async fn held(
     worker_id: &str,
     lease_token: &str,
 ) -> Result<(Record, Token), Problem> {
-    let record = of_namespace(app, grant, JobId::parse(job)?.0, "job").await?;
+    let JobId(place) = JobId::parse(job)?;
+    let record = of_namespace(app, grant, place, "job").await?;
     let worker = worker(worker_id)?;
-    let leased = Leased { namespace: &grant.namespace, place: record.place.0, worker: worker.as_str() };
+    let leased = Leased { namespace: &grant.namespace, place: place.0, worker: worker.as_str() };
     let token = app.leases().token(&leased, lease_token);
     let token = token.ok_or_else(|| Problem::forbidden("this worker has no such lease of the job"))?;
     Ok((record, token))

@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, State};
 use ratchet::decide::{Command, Refusal, UnconfirmedEffect, preview_replay};
-use ratchet::ledger::Order;
+use ratchet::ledger::{Cursor, Order};
 use ratchet::{Answer, Record, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -73,11 +73,12 @@ pub(super) async fn preview(
     Operator(grant): Operator,
     Path(step): Path<String>,
 ) -> Result<Json<PreviewBody>, Problem> {
-    let record = of_namespace(&app, &grant, StepId::parse(&step)?.0, "step").await?;
-    Ok(Json(foretold(&record, app.now())))
+    let StepId(place) = StepId::parse(&step)?;
+    let record = of_namespace(&app, &grant, place, "step").await?;
+    Ok(Json(foretold(place, &record, app.now())))
 }
 
-fn foretold(record: &Record, now: Timestamp) -> PreviewBody {
+fn foretold(place: Cursor, record: &Record, now: Timestamp) -> PreviewBody {
     let preview = preview_replay(record, now);
     let needs_consent = matches!(preview.decision, Err(Refusal::RiskNotAccepted(_)));
     // An operation that may be duplicated runs again without consent; a person is told what that means all the same.
@@ -89,7 +90,7 @@ fn foretold(record: &Record, now: Timestamp) -> PreviewBody {
         Ok(_) => risk.then(|| UNRECOGNISED.to_owned()),
     };
     PreviewBody {
-        step_id: StepId(record.place).to_string(),
+        step_id: StepId(place).to_string(),
         state: names::state(record.state),
         replayable,
         duplicate_risk: risk,
@@ -115,14 +116,15 @@ pub(super) async fn replay(
     Path(step): Path<String>,
     Json(body): Json<ReplayBody>,
 ) -> Result<Json<ReplayedBody>, Problem> {
-    let record = of_namespace(&app, &grant, StepId::parse(&step)?.0, "step").await?;
+    let StepId(place) = StepId::parse(&step)?;
+    let record = of_namespace(&app, &grant, place, "step").await?;
     if body.reason.trim().is_empty() || body.reason.chars().count() > LONGEST_REASON {
         return Err(Problem::malformed("say why, in 1 to 500 characters"));
     }
     if !(1..=100).contains(&body.max_attempts) {
         return Err(Problem::malformed("maxAttempts is a number from 1 to 100"));
     }
-    if foretold(&record, app.now()).duplicate_risk && !body.acknowledge_duplicate_risk {
+    if foretold(place, &record, app.now()).duplicate_risk && !body.acknowledge_duplicate_risk {
         return Err(Problem::refused("DUPLICATE_RISK", UNRECOGNISED));
     }
     let command = Command::Replay {
@@ -134,8 +136,8 @@ pub(super) async fn replay(
     let order = Order { id: record.id.clone(), command };
     match app.ledger().apply(vec![order]).await?.pop() {
         Some(Ok(Answer::Now(state))) => Ok(Json(ReplayedBody {
-            step_id: StepId(record.place).to_string(),
-            job_id: JobId(record.place).to_string(),
+            step_id: StepId(place).to_string(),
+            job_id: JobId(place).to_string(),
             state: names::state(state),
         })),
         Some(Err(refusal)) => Err(refused(&refusal)),

@@ -1,8 +1,8 @@
 //! Runs: groups of steps that a producer starts and finishes.
 
 use axum::extract::{Path, State};
-use ratchet::ledger::{Cursor, Filter};
-use ratchet::{DocumentKind, GroupId, Namespace, Record, Timestamp};
+use ratchet::ledger::Filter;
+use ratchet::{DocumentKind, GroupId, Namespace, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -189,9 +189,10 @@ pub(super) async fn list(
     };
     let page = app.ledger().list(filter).await?;
     let own = grant.has(Scope::Producer) && run.owner == grant.name;
-    let shown = |record: &Record| StepBody::of(record, own);
-    let next = page.next.map(|place: Cursor| StepId(place).to_string());
-    Ok(Json(StepsOfRun { steps: page.records.iter().map(shown).collect(), next }))
+    let steps = page.places.iter().zip(&page.records);
+    let steps = steps.map(|(place, record)| StepBody::of(*place, record, own)).collect();
+    let next = page.next.map(|place| StepId(place).to_string());
+    Ok(Json(StepsOfRun { steps, next }))
 }
 
 fn answer(id: &GroupId, run: Run) -> Json<RunAnswer> {

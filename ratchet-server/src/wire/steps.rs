@@ -1,6 +1,7 @@
 //! How a step stands.
 
 use axum::extract::{Path, State};
+use ratchet::ledger::Cursor;
 use ratchet::{Record, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
@@ -43,10 +44,10 @@ pub(super) struct StepBody {
 
 impl StepBody {
     /// The result is for those who enqueued it.
-    pub(super) fn of(record: &Record, own: bool) -> Self {
+    pub(super) fn of(place: Cursor, record: &Record, own: bool) -> Self {
         Self {
-            step_id: StepId(record.place).to_string(),
-            job_id: JobId(record.place).to_string(),
+            step_id: StepId(place).to_string(),
+            job_id: JobId(place).to_string(),
             run_id: record.group.as_ref().map(ToString::to_string),
             name: record.id.operation.to_string(),
             version: record.version.to_string(),
@@ -70,7 +71,8 @@ pub(super) async fn show(
     Reader(grant): Reader,
     Path(step): Path<String>,
 ) -> Result<Json<StepBody>, Problem> {
-    let record = of_reader(&app, &grant, StepId::parse(&step)?.0, "step").await?;
+    let StepId(place) = StepId::parse(&step)?;
+    let record = of_reader(&app, &grant, place, "step").await?;
     let own = is_own(&app, &grant, &record).await?;
-    Ok(Json(StepBody::of(&record, own)))
+    Ok(Json(StepBody::of(place, &record, own)))
 }

@@ -195,20 +195,23 @@ async fn started(app: &App, grant: &Grant, worker: &WorkerId, record: Record) ->
     let by_claim = record.lease.as_ref().is_some_and(|lease| lease.started_at.is_some());
     let orders = [Command::Start { token }, Command::Renew { token, duration: lease_of(&record) }];
     let orders = orders.map(|command| Order { id: record.id.clone(), command });
-    let answers = app.ledger().apply(orders.into()).await?;
-    if answers.iter().any(Result::is_err) {
+    let ledger = app.ledger();
+    let (answers, places) =
+        tokio::try_join!(ledger.apply(orders.into()), ledger.places(vec![record.id.clone()]))?;
+    let place = places.into_iter().next().flatten();
+    let Some(place) = place.filter(|_| answers.iter().all(Result::is_ok)) else {
         // Somebody has cancelled it in between.
         return Ok(StatusCode::NO_CONTENT.into_response());
-    }
+    };
     let waited = app.now().since(record.ready_at);
     let operation = record.id.operation.to_string();
     metrics::histogram!("ratchet_claim_wait_seconds", "operation" => operation).record(waited.as_secs_f64());
-    let leased = Leased { namespace: &grant.namespace, place: record.place.0, worker: worker.as_str() };
+    let leased = Leased { namespace: &grant.namespace, place: place.0, worker: worker.as_str() };
     let key = record.id.as_text(None).map_err(|error| Problem::refused("KEY_TOO_LONG", error.to_string()))?;
     let job = JobBody {
-        job_id: JobId(record.place).to_string(),
+        job_id: JobId(place).to_string(),
         run_id: record.group.as_ref().map(ToString::to_string).unwrap_or_default(),
-        step_id: StepId(record.place).to_string(),
+        step_id: StepId(place).to_string(),
         tool_name: record.id.operation.to_string(),
         tool_version: record.version.to_string(),
         input: record
