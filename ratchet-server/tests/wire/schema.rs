@@ -1,8 +1,10 @@
 //! The description of the protocol, and whether the server keeps to it.
 
-use serde_json::Value;
+use std::process::Command;
 
-use crate::support::{Server, Store, answer, program};
+use serde_json::{Value, json};
+
+use crate::support::{Server, Store, answer, interpreter, program};
 
 #[tokio::test]
 async fn the_description_lists_every_call() {
@@ -44,3 +46,27 @@ async fn the_description_lists_every_call() {
         }
     }
 }
+
+/// Requests that the description allows, and some that it does not: what comes back is as described, and never a fault.
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_is_asked_is_answered_as_described() {
+    let server = Server::start_with(Store::file(), &["--rate", "1000000"]);
+    let key = server.key(&["--scope", "producer", "--scope", "worker", "--scope", "operator"]);
+    // Something to be found.
+    let run = server.run(&key).await;
+    let body = json!({"name": "charge", "version": "1", "input": 1, "idempotencyKey": "order:1"});
+    assert_eq!(server.post(&key, &format!("/runs/{run}/enqueue"), &body).await.0, 201);
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(interpreter());
+    command
+        .args(["-m", "schemathesis.cli", "run", &format!("{}/api/v1/openapi.json", server.url)])
+        .args(["--header", &format!("Authorization: Bearer {key}")])
+        .args(["--checks", CHECKS, "--max-examples", "25", "--seed", "1", "--no-color", "--no-shrink"])
+        .args(["--generation-database", "none"])
+        .current_dir(folder.path());
+    let ended = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
+}
+
+const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,\
+    response_schema_conformance,negative_data_rejection,missing_required_header,unsupported_method";
