@@ -11,6 +11,7 @@ mod limits;
 mod maintenance;
 mod metrics;
 mod observe;
+mod patient;
 pub(crate) mod problem;
 mod rate;
 mod restored;

@@ -11,7 +11,7 @@ def custom(attempts, delay):
         "maxAttempts": attempts,
         "initialDelayMs": delay,
         "multiplier": 1.5,
-        "maxDelayMs": 60000,
+        "maxDelayMs": 86400000,
         "jitterPercent": 0,
     }
 
