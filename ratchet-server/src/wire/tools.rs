@@ -1,13 +1,14 @@
 //! Contracts of tools: what an operation is published with.
 
 use axum::extract::State;
+use ratchet::ledger::Document;
 use ratchet::{DocumentKind, Namespace, OperationName};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::policy::PolicyBody;
-use crate::serve::auth::Operator;
+use crate::serve::auth::{Grant, Operator};
 use crate::serve::problem::{Problem, Problems};
 use crate::serve::shelf::Kept;
 use crate::serve::{App, Json};
@@ -73,13 +74,19 @@ pub(super) async fn publish(
     }
     let name = document(&operation, &tool.version);
     let created = app.shelf().create(&grant.namespace, &name, &tool).await?;
-    if !created && app.shelf().read(&grant.namespace, &name).await?.as_ref() != Some(&tool) {
+    if !created && !is_published(&app, &grant, &name, &tool).await? {
         let text = "another contract is published under this version: publish it under a new one";
         return Err(Problem::refused("CONTRACT_EXISTS", text));
     }
     let newest = |_| Some(Newest { version: tool.version.clone() });
     app.shelf().change(&grant.namespace, operation.as_str(), newest).await?;
     Ok(Json(Published { tool, created }))
+}
+
+/// Whether exactly this stands under the name; numbers are compared as they are kept.
+async fn is_published(app: &App, grant: &Grant, name: &str, tool: &Tool) -> Result<bool, Problem> {
+    let standing: Option<Tool> = app.shelf().read(&grant.namespace, name).await?;
+    Ok(standing.is_some_and(|standing| Document::body(&standing).ok() == Document::body(tool).ok()))
 }
 
 fn is_version(text: &str) -> bool {

@@ -20,8 +20,8 @@ async fn what_a_killed_worker_had_sent_is_sent_again_under_the_same_key(store: S
     });
     // So that the second attempt does not wait for half a minute.
     let quick = json!({
-        "preset": "CUSTOM", "maxAttempts": 2, "initialDelayMs": 100, "multiplier": 1, "maxDelayMs": 100,
-        "jitterPercent": 0
+        "preset": "CUSTOM", "maxAttempts": 2, "initialDelayMs": 100, "multiplier": 1.0, "maxDelayMs": 100,
+        "jitterPercent": 0.0
     });
     let set =
         server.request(ratchet::http::reqwest::Method::PUT, &server.operator(), "/endpoints/charge/policy");
