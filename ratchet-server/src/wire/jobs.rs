@@ -67,7 +67,6 @@ pub(super) enum ReportBody {
         worker_id: String,
         lease_token: String,
         /// For people. One line of it is kept.
-        #[schema(max_length = 2000)]
         error: String,
         /// Whether another attempt, with the same key, is of any use.
         retryable: bool,
