@@ -187,7 +187,7 @@ impl ReportBody {
                 ))
             }
             Self::Failed { error, retryable, retry_after_ms, .. } => {
-                let kind = if *retryable { CauseKind::Error } else { CauseKind::NotRetryable };
+                let kind = if *retryable { CauseKind::Failed } else { CauseKind::NotRetryable };
                 let retry_after = retry_after_ms.map(Duration::from_millis);
                 Ok(Outcome::Unknown { cause: Cause::new(kind, error), retry_after })
             }
