@@ -102,16 +102,35 @@ impl Shelf {
 
     /// All documents of a kind in one namespace, with their names.
     pub(crate) async fn all<T: Kept>(&self, namespace: &Namespace) -> Result<Vec<(String, T)>, LedgerError> {
-        let mut all = Vec::new();
-        let mut query = DocumentQuery::of(T::KIND, namespace.clone());
+        let mut all: Vec<(String, T)> = Vec::new();
         loop {
-            let page = self.ledger.documents(query.clone()).await?;
-            let Some(last) = page.last() else { return Ok(all) };
-            query.after = Some(last.id.name.clone());
-            for document in &page {
-                all.push((document.id.name.as_str().to_owned(), decoded(document)?));
+            let page = self.page(namespace, all.last().map(|(name, _)| name.as_str())).await?;
+            if page.is_empty() {
+                return Ok(all);
             }
+            all.extend(page);
         }
+    }
+
+    /// Up to a hundred documents of a kind in one namespace behind the name `after`, in the order of their names.
+    pub(crate) async fn page<T: Kept>(
+        &self,
+        namespace: &Namespace,
+        after: Option<&str>,
+    ) -> Result<Vec<(String, T)>, LedgerError> {
+        let after = after.and_then(|name| DocumentName::new(name).ok());
+        let query = DocumentQuery { after, ..DocumentQuery::of(T::KIND, namespace.clone()) };
+        let page = self.ledger.documents(query).await?;
+        page.iter().map(|document| Ok((document.id.name.as_str().to_owned(), decoded(document)?))).collect()
+    }
+
+    /// Deletes a document as it stands, unless somebody writes it at the same time.
+    pub(crate) async fn delete<T: Kept>(&self, namespace: &Namespace, name: &str) -> Result<(), LedgerError> {
+        let Some(id) = id_of::<T>(namespace, name) else { return Ok(()) };
+        if let Some(standing) = self.look_up(id).await? {
+            let _ = self.write(DocumentWrite::deleting(&standing)).await?;
+        }
+        Ok(())
     }
 
     fn remembered(&self, id: &DocumentId) -> Option<Option<Document>> {

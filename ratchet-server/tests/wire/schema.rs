@@ -66,7 +66,7 @@ async fn whatever_is_asked_is_answered_as_described() {
     command
         .args(["-m", "schemathesis.cli", "run", &format!("{}/api/v1/openapi.json", server.url)])
         .args(["--header", &format!("Authorization: Bearer {key}")])
-        .args(["--checks", CHECKS, "--max-examples", "25", "--seed", "1", "--no-color", "--no-shrink"])
+        .args(["--checks", CHECKS, "--max-examples", "15", "--seed", "1", "--no-color", "--no-shrink"])
         .args(["--generation-database", "none"])
         .current_dir(folder.path());
     let ended = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
