@@ -23,7 +23,14 @@ pub(crate) trait Kept: Serialize + DeserializeOwned {
 /// The server's documents. What it writes itself it sees at once.
 pub(crate) struct Shelf {
     ledger: SharedLedger,
-    memory: Mutex<HashMap<DocumentId, (Instant, Option<Document>)>>,
+    memory: Mutex<HashMap<DocumentId, Seen>>,
+}
+
+/// What stood under a name at some point.
+#[derive(Clone)]
+struct Seen {
+    at: Instant,
+    document: Option<Document>,
 }
 
 /// Why a document cannot be kept.
@@ -59,7 +66,7 @@ impl Shelf {
     ) -> Result<Option<T>, LedgerError> {
         let Some(id) = id_of::<T>(namespace, name) else { return Ok(None) };
         let found = match self.remembered(&id) {
-            Some(found) => found,
+            Some(seen) => seen.document,
             None => self.look_up(id).await?,
         };
         found.as_ref().map(decoded).transpose()
@@ -133,20 +140,20 @@ impl Shelf {
         Ok(())
     }
 
-    fn remembered(&self, id: &DocumentId) -> Option<Option<Document>> {
+    fn remembered(&self, id: &DocumentId) -> Option<Seen> {
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        memory.get(id).filter(|(at, _)| at.elapsed() < RECENT).map(|(_, found)| found.clone())
+        memory.get(id).filter(|seen| seen.at.elapsed() < RECENT).cloned()
     }
 
     async fn look_up(&self, id: DocumentId) -> Result<Option<Document>, LedgerError> {
-        let asked = Instant::now();
+        let at = Instant::now();
         let found = self.ledger.document(id.clone()).await?;
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         if memory.len() >= MOST_IN_MEMORY {
-            memory.retain(|_, (at, _)| at.elapsed() < RECENT);
+            memory.retain(|_, seen| seen.at.elapsed() < RECENT);
         }
         if memory.len() < MOST_IN_MEMORY {
-            memory.insert(id, (asked, found.clone()));
+            memory.insert(id, Seen { at, document: found.clone() });
         }
         Ok(found)
     }
