@@ -121,6 +121,23 @@ async fn a_lease_outlives_the_server_that_granted_it() {
 }
 
 #[tokio::test]
+async fn a_trace_goes_on_from_the_producer_to_the_worker() {
+    let server = Server::start(Store::file());
+    let producer = server.producer();
+    let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let worker = ByHand::registered(&server, &server.worker(), "w", "charge").await;
+    for (header, handed_on) in [(trace, Some(&json!(trace))), ("made up", None)] {
+        let start = server.request(Method::POST, &producer, "/runs").header("traceparent", header);
+        let start = start.header("content-type", "application/json").body(r#"{"name": "checkout"}"#);
+        let (_, started) = answer(start).await;
+        let path = format!("/runs/{}/enqueue", started["run"]["id"].as_str().unwrap());
+        let body = json!({"name": "charge", "version": "1", "input": 1, "idempotencyKey": format!("order:{}", header.len())});
+        assert_eq!(server.post(&producer, &path, &body).await.0, 201);
+        assert_eq!(worker.job().await.get("traceparent"), handed_on);
+    }
+}
+
+#[tokio::test]
 async fn a_restored_backup_hands_out_no_jobs() {
     let server = Server::start(Store::file());
     let worker = ByHand::registered(&server, &server.worker(), "w", "charge").await;
