@@ -199,6 +199,7 @@ pub(super) async fn list(
     let page = app.ledger().list(filter).await?;
     let own = grant.has(Scope::Producer) && run.owner == grant.name;
     let steps = page.places.iter().zip(&page.records);
+    let steps = steps.filter(|(_, record)| grant.allows(&record.id.operation));
     let steps = steps.map(|(place, record)| StepBody::of(*place, record, own)).collect();
     let next = page.next.map(|place| StepId(place).to_string());
     Ok(Json(StepsOfRun { steps, next }))
