@@ -108,12 +108,14 @@ impl RestoreGuard {
         }
     }
 
-    pub(crate) fn is_open(&self) -> bool {
+    /// Whether something may be executed, as the last [`look`](Self::look) found; not before the first.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
         self.open.load(Ordering::Acquire)
     }
 
-    /// Something is executed, so the store moves on.
-    pub(crate) fn worked(&self) {
+    /// Something is executed, so the store moves on: the next [`look`](Self::look) raises the mark.
+    pub fn worked(&self) {
         self.worked.store(true, Ordering::Release);
     }
 
@@ -122,7 +124,10 @@ impl RestoreGuard {
         self.open.store(false, Ordering::Release);
     }
 
-    pub(crate) async fn look(&self) -> bool {
+    /// Compares the store with what was seen of it, and says whether something may be executed.
+    ///
+    /// For a drive with a beat of its own, which looks every second; others ask [`may_execute`](Self::may_execute).
+    pub async fn look(&self) -> bool {
         let mut last = self.last.lock().await;
         let worked = self.worked.swap(false, Ordering::AcqRel);
         let found = self.compare(worked).await;

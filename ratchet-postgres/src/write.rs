@@ -255,6 +255,8 @@ mod tests {
             not_before: None,
             queue: Queue::DEFAULT,
             priority: Priority(0),
+            group: None,
+            after: None,
             renewal: None,
         };
         let _ = ledger.submit(vec![submission]).await.unwrap();

@@ -487,11 +487,14 @@ impl Ledger for MemoryLedger {
                 }
             }
             rows.templates = accepted;
-            for Declaration { operation, version, hidden, policy, contract, .. } in declared {
+            for declaration in declared {
+                let Declaration { operation, version, hidden, policy, contract, .. } = declaration;
                 let of = Served { operation, version };
                 let known = rows.hidden.entry(of.clone()).or_default();
                 *known = known.union(&hidden);
-                rows.declared.insert(of.clone(), Declared { of, policy, contract });
+                let Declaration { priority, queue, volatile, .. } = declaration;
+                let declared = Declared { of: of.clone(), policy, contract, priority, queue, volatile };
+                rows.declared.insert(of, declared);
             }
             Ok(())
         })

@@ -12,7 +12,7 @@ mod settle;
 mod show;
 mod shown;
 mod stats;
-mod store;
+pub(crate) mod store;
 pub(crate) mod table;
 
 use std::process::ExitCode;
@@ -21,7 +21,7 @@ use clap::{Args, Subcommand};
 use ratchet::RecordId;
 
 use crate::error::Error;
-use store::{NamespaceArguments, StoreArguments};
+use store::{StoreAddress, StoreArguments};
 
 #[derive(Subcommand)]
 pub(crate) enum Task {
@@ -55,7 +55,7 @@ pub(crate) enum Task {
 #[derive(Args)]
 pub(crate) struct Of<A: Args> {
     #[command(flatten)]
-    store: NamespaceArguments,
+    store: StoreArguments,
     #[command(flatten)]
     what: A,
 }
@@ -64,7 +64,7 @@ pub(crate) struct Of<A: Args> {
 #[derive(Args)]
 pub(crate) struct OfStore<A: Args> {
     #[command(flatten)]
-    store: StoreArguments,
+    store: StoreAddress,
     #[command(flatten)]
     what: A,
 }

@@ -5,8 +5,9 @@ use ratchet::{Namespace, Ratchet};
 
 use crate::error::Error;
 
+/// A store, whatever the namespace.
 #[derive(Args)]
-pub(crate) struct StoreArguments {
+pub(crate) struct StoreAddress {
     /// The store: `sqlite:FILE` or `postgres://USER@HOST/DATABASE`.
     #[arg(
         long,
@@ -19,15 +20,15 @@ pub(crate) struct StoreArguments {
 }
 
 #[derive(Args)]
-pub(crate) struct NamespaceArguments {
+pub(crate) struct StoreArguments {
     #[command(flatten)]
-    store: StoreArguments,
+    address: StoreAddress,
     /// The separate world of records to look into.
     #[arg(long, default_value = "default")]
     namespace: String,
 }
 
-impl StoreArguments {
+impl StoreAddress {
     /// Opens a store that is there: a mistyped path must not become an empty store.
     pub(crate) async fn open(&self) -> Result<Ratchet, Error> {
         Ok(Ratchet::open(&existing(&self.store)).await?)
@@ -39,11 +40,21 @@ impl StoreArguments {
     }
 }
 
-impl NamespaceArguments {
-    /// Opens a store that is there, in its namespace.
+impl StoreArguments {
+    /// Opens a store that is there, in the namespace.
     pub(crate) async fn open(&self) -> Result<Ratchet, Error> {
-        let namespace = Namespace::new(self.namespace.as_str())?;
-        Ok(self.store.open().await?.in_namespace(namespace))
+        let namespace = self.namespace()?;
+        Ok(self.address.open().await?.in_namespace(namespace))
+    }
+
+    /// Opens the store, and makes it if there is none.
+    pub(crate) async fn create(&self) -> Result<Ratchet, Error> {
+        let namespace = self.namespace()?;
+        Ok(self.address.create().await?.in_namespace(namespace))
+    }
+
+    fn namespace(&self) -> Result<Namespace, Error> {
+        Ok(Namespace::new(self.namespace.as_str())?)
     }
 }
 

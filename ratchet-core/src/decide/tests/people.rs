@@ -291,3 +291,21 @@ fn after_a_cancel_nothing_more_is_sent_and_what_may_have_happened_is_asked_for_a
     let sent = Story::running(HEADER).then([pin(1, None, "body"), cancel()]);
     assert!(matches!(sent.decide(&again), Ok(Decision { answer: Answer::Pinned(_), .. })));
 }
+
+#[test]
+fn a_replay_may_be_bounded_to_fewer_executions_than_the_policy_allows() {
+    let bounded = |at_most| Command::Replay {
+        by: "bo".to_owned(),
+        reason: "once more".to_owned(),
+        accept_risk: true,
+        at_most: Some(at_most),
+    };
+    let failed = || Story::running(HEADER).end(rejected());
+    let once = failed().then([bounded(1)]).lease_and_start().end(not_applied());
+    assert_eq!((once.state(), once.record.attempts), (State::Exhausted, 2));
+    let twice = failed().then([bounded(2)]).lease_and_start().end(not_applied());
+    assert_eq!(twice.state(), State::Pending);
+    // The policy's own bound stands.
+    let many = failed().then([bounded(1000)]);
+    assert_eq!(many.record.spent, 0);
+}
