@@ -8,8 +8,8 @@ use std::time::Duration;
 use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::{
-    AwaitedEnds, Capabilities, Claim, Count, Declaration, Declared, Filter, Inspection, Ledger, LedgerFuture,
-    MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
+    AuditPage, AwaitedEnds, Capabilities, Claim, Count, Cursor, Declaration, Declared, Filter, Inspection,
+    Ledger, LedgerFuture, MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use ratchet_core::{
     Attempt, AuditEntry, HiddenPaths, HighWaterFile, Key, LedgerError, Namespace, Record, RecordId,
@@ -28,7 +28,7 @@ use crate::options::{Opened, PostgresOptions, Sources};
 use crate::readers::{Lent, Readers};
 use crate::session::Connector;
 use crate::works::{Admits, Applies, Claims, Submits};
-use crate::{declare, gates, inspect, maintenance, mark, overview, read};
+use crate::{audit, declare, gates, inspect, maintenance, mark, overview, read};
 
 /// A ledger in a PostgreSQL database.
 ///
@@ -300,6 +300,22 @@ impl Ledger for PostgresLedger {
             let id = &id;
             self.read("look a record up", |mut lent| async move {
                 let answer = read::audit(&mut lent, id).await;
+                lent.keep(answer)
+            })
+            .await
+        })
+    }
+
+    fn audit_log(
+        &self,
+        namespace: Namespace,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> LedgerFuture<'_, AuditPage> {
+        Box::pin(async move {
+            let namespace = &namespace;
+            self.read("list decisions", |mut lent| async move {
+                let answer = audit::log(&mut lent, namespace, before, limit).await;
                 lent.keep(answer)
             })
             .await

@@ -9,8 +9,8 @@ use std::time::Duration;
 use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::{
-    AwaitedEnds, Capabilities, Claim, Count, Declaration, Declared, Filter, Inspection, Ledger, LedgerFuture,
-    MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
+    AuditPage, AwaitedEnds, Capabilities, Claim, Count, Cursor, Declaration, Declared, Filter, Inspection,
+    Ledger, LedgerFuture, MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use ratchet_core::{
     Attempt, AuditEntry, HiddenPaths, HighWaterFile, Key, LedgerError, Namespace, Record, RecordId,
@@ -24,7 +24,7 @@ use crate::declare;
 use crate::error::{Fault, While as _};
 use crate::options::{Opened, Sources, SqliteOptions};
 use crate::writer::{Job, Writer};
-use crate::{gates, inspect, mark, overview, read};
+use crate::{audit, gates, inspect, mark, overview, read};
 
 /// How many calls wait for the writer before further ones wait to be let in.
 const WAITING_CALLS: usize = 1024;
@@ -216,6 +216,15 @@ impl Ledger for SqliteLedger {
 
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>> {
         Box::pin(async move { self.told(read::audit(&self.readers, &id).await) })
+    }
+
+    fn audit_log(
+        &self,
+        namespace: Namespace,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> LedgerFuture<'_, AuditPage> {
+        Box::pin(async move { self.told(audit::log(&self.readers, &namespace, before, limit).await) })
     }
 
     fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {

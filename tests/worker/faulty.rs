@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ratchet::ledger::{
-    Capabilities, Claim, Count, Declaration, Declared, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
-    Offer, Order, Page, Served, StoreMark, Unserved,
+    AuditPage, Capabilities, Claim, Count, Cursor, Declaration, Declared, Filter, Inspection, Ledger,
+    LedgerFuture, MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use ratchet::{
     Answer, Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Ratchet, Record, RecordId,
@@ -194,6 +194,15 @@ impl Ledger for FaultyLedger {
 
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>> {
         self.inner.audit(id)
+    }
+
+    fn audit_log(
+        &self,
+        namespace: Namespace,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> LedgerFuture<'_, AuditPage> {
+        self.inner.audit_log(namespace, before, limit)
     }
 
     fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {

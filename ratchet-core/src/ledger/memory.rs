@@ -8,8 +8,8 @@ use ratchet_key::Key;
 use tokio::sync::watch;
 
 use super::{
-    Capabilities, Claim, Count, Cursor, Declaration, Declared, Filter, HighWaterMark, Inspection, Ledger,
-    LedgerFuture, MarkChange, Offer, Order, Page, Room, Served, StoreMark, Unserved,
+    AuditPage, Capabilities, Claim, Count, Cursor, Decided, Declaration, Declared, Filter, HighWaterMark,
+    Inspection, Ledger, LedgerFuture, MarkChange, Offer, Order, Page, Room, Served, StoreMark, Unserved,
 };
 use crate::admission::{Gate, GateAnswer, GateOrder, KnownGate, decide_all};
 use crate::decide::{
@@ -42,6 +42,7 @@ pub struct MemoryLedger {
 struct Rows {
     by_id: BTreeMap<RecordId, Row>,
     order: BTreeMap<Cursor, RecordId>,
+    audit: BTreeMap<Cursor, (RecordId, AuditEntry)>,
     templates: BTreeMap<OperationName, Vec<String>>,
     hidden: BTreeMap<Served, HiddenPaths>,
     declared: BTreeMap<Served, Declared>,
@@ -53,7 +54,6 @@ struct Rows {
 struct Row {
     stored: Stored,
     attempts: Vec<Attempt>,
-    audit: Vec<AuditEntry>,
 }
 
 impl MemoryLedger {
@@ -85,6 +85,7 @@ impl Rows {
         Self {
             by_id: BTreeMap::new(),
             order: BTreeMap::new(),
+            audit: BTreeMap::new(),
             templates: BTreeMap::new(),
             hidden: BTreeMap::new(),
             declared: BTreeMap::new(),
@@ -106,14 +107,11 @@ impl Rows {
             SubmitDecision::Answer(answer) => answer,
             SubmitDecision::Insert { record, audit } => {
                 let id = record.id.clone();
-                let place = self.order.last_key_value().map_or(1, |(last, _)| last.0 + 1);
-                self.order.insert(Cursor(place), id.clone());
-                let row = Row {
-                    stored: Stored::Record(record),
-                    attempts: Vec::new(),
-                    audit: audit.into_iter().collect(),
-                };
-                self.by_id.insert(id.clone(), row);
+                append(&mut self.order, id.clone());
+                self.by_id.insert(id.clone(), Row { stored: Stored::Record(record), attempts: Vec::new() });
+                if let Some(entry) = audit {
+                    append(&mut self.audit, (id.clone(), entry));
+                }
                 Submitted::New { id }
             }
         }
@@ -126,9 +124,11 @@ impl Rows {
         };
         let Decision { record, attempt, audit, answer } = decide(record, command, moment)?;
         row.stored = Stored::Record(Box::new(record));
-        row.audit.extend(audit);
         if let Some(note) = attempt {
             row.note(note);
+        }
+        if let Some(entry) = audit {
+            append(&mut self.audit, (id.clone(), entry));
         }
         Ok(answer)
     }
@@ -160,7 +160,6 @@ impl Row {
         if let Stored::Record(record) = &self.stored {
             self.stored = Stored::Tombstone(Tombstone::of(record));
             self.attempts.clear();
-            self.audit.clear();
         }
     }
 
@@ -179,6 +178,12 @@ impl Row {
             }
         }
     }
+}
+
+/// Puts something behind all others.
+fn append<T>(rows: &mut BTreeMap<Cursor, T>, row: T) {
+    let place = rows.last_key_value().map_or(1, |(last, _)| last.0 + 1);
+    rows.insert(Cursor(place), row);
 }
 
 fn is_served(record: &Record, namespace: &Namespace, offers: &[Offer]) -> bool {
@@ -280,6 +285,7 @@ impl Ledger for MemoryLedger {
                     row.bury();
                 }
             }
+            rows.audit.retain(|_, (id, _)| !over.contains(id));
             Ok(over.len())
         })
     }
@@ -376,11 +382,37 @@ impl Ledger for MemoryLedger {
     }
 
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>> {
-        Box::pin(
-            async move { Ok(self.rows().by_id.get(&id).map(|row| row.audit.clone()).unwrap_or_default()) },
-        )
+        Box::pin(async move {
+            let rows = self.rows();
+            let about = rows.audit.values().filter(|(about, _)| *about == id);
+            Ok(about.map(|(_, entry)| entry.clone()).collect())
+        })
     }
 
+    fn audit_log(
+        &self,
+        namespace: Namespace,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> LedgerFuture<'_, AuditPage> {
+        Box::pin(async move {
+            let rows = self.rows();
+            let places: BTreeMap<&RecordId, Cursor> =
+                rows.order.iter().map(|(place, id)| (id, *place)).collect();
+            let mut page = AuditPage::default();
+            for (at, (id, entry)) in rows.audit.range(..before.unwrap_or(Cursor(i64::MAX))).rev() {
+                let Some(place) = places.get(id).filter(|_| id.namespace == namespace) else {
+                    continue;
+                };
+                page.decisions.push(Decided { id: id.clone(), place: *place, entry: entry.clone() });
+                if page.decisions.len() == limit.max(1) {
+                    page.next = Some(*at);
+                    break;
+                }
+            }
+            Ok(page)
+        })
+    }
     fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {
         Box::pin(async move {
             let mut rows = self.rows();

@@ -3,6 +3,7 @@
 //! A ledger makes the answers of [`decide`](crate::decide::decide) durable and nothing else. It never knows a
 //! destination. Who decides *when* an attempt runs is the drive: for SQL ledgers the polling [`Worker`](crate::Worker).
 
+mod audit_log;
 #[cfg(feature = "testing")]
 pub mod conformance;
 pub mod desk;
@@ -25,6 +26,7 @@ use ratchet_key::Key;
 use tokio::sync::watch;
 
 pub use crate::high_water::HighWaterFile;
+pub use audit_log::{AuditPage, Decided};
 pub use error::LedgerError;
 pub use inspection::{Declared, Inspection, Problem, Setting};
 pub use mark::{HighWaterMark, MarkChange, StoreMark};
@@ -121,6 +123,15 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
 
     /// What people decided about one record, in the order of time.
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>>;
+
+    /// What people decided about all records of a namespace, the latest first, a page at a time: those before a place of an
+    /// earlier page, and at most `limit` (0 counts as 1).
+    fn audit_log(
+        &self,
+        namespace: Namespace,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> LedgerFuture<'_, AuditPage>;
 
     /// Compares the key templates that a worker declares with those on record, and records new ones, and what is hidden
     /// of their inputs. All are accepted, or nothing is recorded.

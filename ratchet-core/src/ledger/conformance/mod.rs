@@ -186,6 +186,7 @@ macro_rules! conformance {
                 not_applied_with_old_calls_refused_runs_again,
                 still_unknown_only_moves_the_next_question,
                 decisions_of_people_are_listed_in_order,
+                decisions_about_all_records_are_listed_the_latest_first,
             }
             keep {
                 purge_waits_for_the_end_of_the_retention,
