@@ -1,12 +1,14 @@
-//! The `ratchet` program: looks after the records of a store, judges keys and fields of any language, and explains
-//! the findings.
+//! The `ratchet` program: serves a store over HTTP, looks after its records, judges keys and fields of any language, and
+//! explains the findings.
 
 mod error;
 mod explain;
 mod lint;
 mod operate;
 mod probe;
+mod serve;
 mod terminal;
+mod wire;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -34,6 +36,13 @@ enum Task {
     },
     /// Finds out, in a sandbox, what a destination does about repeated requests.
     Probe(Box<probe::ProbeArguments>),
+    /// Serves a store to producers, workers and operators of any language.
+    Serve(Box<serve::ServeArguments>),
+    /// Makes, lists and revokes the keys that callers of `serve` show.
+    #[command(subcommand)]
+    Keys(serve::keys::Task),
+    /// Prints the description of the protocol that `serve` speaks (OpenAPI).
+    Openapi,
     #[command(flatten)]
     Operate(operate::Task),
 }
@@ -43,6 +52,9 @@ fn main() -> ExitCode {
         Task::Lint(task) => lint::run(&task),
         Task::Explain { code } => explain::run(code.as_deref()),
         Task::Probe(arguments) => probe::run(&arguments),
+        Task::Serve(arguments) => serve::run(&arguments),
+        Task::Keys(task) => serve::keys::run(&task),
+        Task::Openapi => serve::print_openapi(),
         Task::Operate(task) => operate::run(task),
     };
     ended.unwrap_or_else(|error| {

@@ -1,0 +1,50 @@
+//! What has to be done to a store whether or not somebody asks: it stands in for the housekeeping of workers.
+
+use std::time::Duration;
+
+use ratchet::LedgerError;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::App;
+
+/// How soon after its end a lease is decided about.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// How many records one write decides about, which holds up others for as long as it takes.
+const BATCH: usize = 256;
+
+/// In how many beats settled records are purged once.
+const BEATS_PER_PURGE: u32 = 60;
+
+/// Decides about leases that are over, so that the work of a vanished worker goes on, and purges.
+pub(super) async fn run(app: App) {
+    let mut beats = interval(BEAT);
+    beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut until_purge = 0;
+    loop {
+        beats.tick().await;
+        if let Err(error) = expire(&app).await {
+            tracing::warn!(%error, "leases that are over could not be decided about; trying again");
+        }
+        if until_purge == 0 {
+            until_purge = BEATS_PER_PURGE;
+            if let Err(error) = app.client(&ratchet::Namespace::DEFAULT).purge(BATCH, |_| {}).await {
+                tracing::warn!(%error, "settled records could not be purged; trying again");
+            }
+        }
+        until_purge -= 1;
+    }
+}
+
+async fn expire(app: &App) -> Result<(), LedgerError> {
+    loop {
+        let leases = app.ledger().expire(BATCH).await?;
+        if leases > 0 {
+            tracing::warn!(leases, "leases were over");
+            metrics::counter!("ratchet_leases_expired_total").increment(leases as u64);
+        }
+        if leases < BATCH {
+            return Ok(());
+        }
+    }
+}
