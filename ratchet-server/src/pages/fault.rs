@@ -21,6 +21,8 @@ pub(super) enum Fault {
     Unreadable,
     #[error("the store did not answer: {0}")]
     Ledger(#[from] LedgerError),
+    #[error("the store did not answer: nothing was done; try again in a moment")]
+    NoAnswer,
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),
 }
@@ -31,7 +33,7 @@ impl Fault {
             Self::NoPage | Self::NoRecord => StatusCode::NOT_FOUND,
             Self::NotOurs => StatusCode::FORBIDDEN,
             Self::Unreadable => StatusCode::BAD_REQUEST,
-            Self::Ledger(_) | Self::NoRandomness(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Ledger(_) | Self::NoAnswer | Self::NoRandomness(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 }

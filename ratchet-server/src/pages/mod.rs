@@ -27,38 +27,53 @@ mod uncertain;
 mod windows;
 mod words;
 
-#[cfg(test)]
-mod tests;
-
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::map_response;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use ratchet::clock::SystemClock;
-use ratchet::ledger::SharedLedger;
+use ratchet::Namespace;
 
+use fault::Fault;
 use history::History;
+use operator::Operator;
 use session::Sessions;
+
+use crate::serve::App;
+use crate::serve::auth::{self, Scope};
 
 /// The most bytes of a form: the largest result that a person can state, written as a form does, and the words around it.
 const LARGEST_FORM: usize = 256 * 1024;
 
 /// What all pages share. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Pages(Arc<Shared>);
-
-struct Shared {
-    ledger: SharedLedger,
-    sessions: Sessions,
+struct Pages {
+    app: App,
+    sessions: Arc<Sessions>,
     history: Arc<History>,
 }
 
-/// The pages.
-pub(crate) fn router(pages: Pages) -> Router {
+impl Pages {
+    /// Who a key belongs to; `None` if it opens no pages.
+    async fn operator(&self, key: &str, name: &str) -> Result<Option<Operator>, Fault> {
+        match auth::authenticate(&self.app, key).await {
+            Ok(grant) if grant.has(Scope::Operator) => Ok(Some(Operator { name: name.to_owned(), grant })),
+            Ok(_) => Ok(None),
+            Err(problem) if problem.into_response().status().is_server_error() => Err(Fault::NoAnswer),
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+/// The pages. Records are counted from now on, for the pictures.
+pub(crate) fn router(app: &App) -> Router<App> {
+    let pages = Pages { app: app.clone(), sessions: Arc::default(), history: Arc::default() };
+    let watch = pages.history.clone().watch(app.client(&Namespace::DEFAULT));
+    let stopping = app.stopping().clone();
+    tokio::spawn(async move { stopping.run_until_cancelled(watch).await });
     Router::new()
         .route("/", get(overview::show))
         .route("/records", get(records::show))

@@ -12,6 +12,7 @@ use ratchet::{Client, Timestamp};
 use super::Pages;
 use super::fault::Fault;
 use super::session::Session;
+use crate::serve::auth::{self, Scope};
 
 /// The name of the cookie.
 pub(super) const COOKIE: &str = "ratchet_session";
@@ -34,11 +35,23 @@ impl FromRequestParts<Pages> for SignedIn {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, pages: &Pages) -> Result<Self, Response> {
-        let session = cookie(&parts.headers).and_then(|cookie| pages.0.sessions.find(cookie, Instant::now()));
+        let session = session_of(&parts.headers, pages).await.map_err(IntoResponse::into_response)?;
         let session = session.ok_or_else(|| to_sign_in(&parts.method, &parts.uri))?;
-        let namespace = session.operator.grant.namespace.clone();
-        Ok(Self { session, client: Client::new(pages.0.ledger.clone()).in_namespace(namespace) })
+        let client = pages.app.client(&session.operator.grant.namespace);
+        Ok(Self { session, client })
     }
+}
+
+/// A session ends with its key: one that was revoked opens nothing more.
+async fn session_of(headers: &HeaderMap, pages: &Pages) -> Result<Option<Session>, Fault> {
+    let Some(mut session) = cookie(headers).and_then(|cookie| pages.sessions.find(cookie, Instant::now())) else {
+        return Ok(None);
+    };
+    let grant = auth::renewed(&pages.app, &session.operator.grant).await?;
+    Ok(grant.filter(|grant| grant.has(Scope::Operator)).map(|grant| {
+        session.operator.grant = grant;
+        session
+    }))
 }
 
 /// After signing in, somebody who only wanted to look is back where they were going.

@@ -101,13 +101,17 @@ impl fmt::Debug for Secret {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pages::operator::Operator;
+    use crate::serve::auth::Grant;
+
+    fn ada() -> Operator {
+        Operator { name: "ada".to_owned(), grant: Grant::of_operator() }
+    }
 
     #[test]
     fn a_session_ends_by_itself_or_on_request() {
         let sessions = Sessions::default();
         let began = Instant::now();
-        let cookie = sessions.open(Operator::of_test("ada"), began).unwrap();
+        let cookie = sessions.open(ada(), began).unwrap();
         let found = sessions.find(cookie.as_str(), began + LASTS - Duration::from_secs(1)).unwrap();
         assert_eq!(found.operator.name, "ada");
         assert!(!found.form_token.is(cookie.as_str()) && !found.form_token.is(""));
@@ -121,7 +125,7 @@ mod tests {
     fn the_oldest_session_makes_room() {
         let sessions = Sessions::default();
         let began = Instant::now();
-        let open = |after| sessions.open(Operator::of_test("ada"), began + Duration::from_secs(after)).unwrap();
+        let open = |after| sessions.open(ada(), began + Duration::from_secs(after)).unwrap();
         let (first, second) = (open(0), open(1));
         for after in 2..=1_000 {
             open(after);

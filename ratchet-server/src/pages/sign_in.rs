@@ -66,7 +66,7 @@ pub(super) async fn sign_in(
     let Some(operator) = pages.operator(fields.get("key"), name).await? else {
         return Ok(refuse("This is no operator key, or it is revoked or over."));
     };
-    let cookie = pages.0.sessions.open(operator, Instant::now())?;
+    let cookie = pages.sessions.open(operator, Instant::now())?;
     let secure = if is_loopback(&headers) { "" } else { "; Secure" };
     let cookie = format!(
         "{COOKIE}={}; HttpOnly; SameSite=Strict; Path=/; Max-Age={}{secure}",
@@ -89,7 +89,7 @@ pub(super) async fn welcome(Query(Next { next }): Query<Next>, signed_in: Result
 
 pub(super) async fn sign_out(State(pages): State<Pages>, headers: HeaderMap, _: SignedForm) -> Response {
     if let Some(cookie) = request::cookie(&headers) {
-        pages.0.sessions.close(cookie);
+        pages.sessions.close(cookie);
     }
     let gone = format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
     ([(header::SET_COOKIE, gone)], Redirect::to("/sign-in")).into_response()
