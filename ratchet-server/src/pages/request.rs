@@ -5,12 +5,14 @@ use std::time::Instant;
 use axum::Form;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, Uri, header};
+use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use maud::html;
 use ratchet::{Client, Timestamp};
 
 use super::Pages;
 use super::fault::Fault;
+use super::layout::document;
 use super::session::Session;
 use crate::serve::auth::{self, Scope};
 
@@ -36,7 +38,7 @@ impl FromRequestParts<Pages> for SignedIn {
 
     async fn from_request_parts(parts: &mut Parts, pages: &Pages) -> Result<Self, Response> {
         let session = session_of(&parts.headers, pages).await.map_err(IntoResponse::into_response)?;
-        let session = session.ok_or_else(|| to_sign_in(&parts.method, &parts.uri))?;
+        let session = session.ok_or_else(|| to_sign_in(parts))?;
         let client = pages.app.client(&session.operator.grant.namespace);
         Ok(Self { session, client })
     }
@@ -55,9 +57,20 @@ async fn session_of(headers: &HeaderMap, pages: &Pages) -> Result<Option<Session
 }
 
 /// After signing in, somebody who only wanted to look is back where they were going.
-fn to_sign_in(method: &Method, uri: &Uri) -> Response {
-    let path = if method == Method::GET { uri.path() } else { "/" };
+fn to_sign_in(parts: &Parts) -> Response {
+    let looks = parts.method == Method::GET;
+    if looks && parts.headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site") {
+        return once_more();
+    }
+    let path = if looks { parts.uri.path() } else { "/" };
     Redirect::to(&format!("/sign-in?next={path}")).into_response()
+}
+
+/// Who follows a link of another site, such as a chat, comes without the cookie, which is never sent from there. From a page
+/// of ours it is.
+fn once_more() -> Response {
+    let page = html! { main #main .alone { p { a href="" { "Go on" } } } };
+    ([(header::REFRESH, "0")], document("One moment", None, page)).into_response()
 }
 
 /// The fields of a form.

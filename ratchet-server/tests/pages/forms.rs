@@ -1,6 +1,6 @@
 //! What the pages refuse, hide and promise, to whatever speaks HTTP.
 
-use ratchet::http::reqwest::StatusCode;
+use ratchet::http::reqwest::{Method, StatusCode};
 use ratchet::{Contract, Namespace, OperationName, Policy, RecordState};
 
 use crate::server::{Server, Visitor, hidden_field, key, printed, set_cookie};
@@ -46,6 +46,8 @@ async fn nobody_gets_in_without_an_operators_key() {
         let sent_away = stranger.get(path).await;
         assert_eq!(sent_away.headers()["location"], format!("/sign-in?next={path}"));
     }
+    let linked = stranger.request(Method::GET, "/records/1").header("sec-fetch-site", "cross-site").send().await;
+    assert_eq!(linked.unwrap().headers()["refresh"], "0", "the second time comes from here, with the cookie");
     let unkept = stranger.get("/signed-in?next=/").await;
     assert_eq!(unkept.status(), StatusCode::FORBIDDEN);
     assert!(unkept.text().await.unwrap().contains("Your browser did not keep the session."));
