@@ -81,7 +81,7 @@ pub use ratchet_core::{
     KeyError, KeyPart, LedgerError, ManageError, NameError, NamedStep, Namespace, NotAccepted, OnUnknown,
     OnceError, OnceErrorKind, Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload,
     PayloadError, Pin, Policy, Priority, Queue, Recipe, ReconciledStep, Record, RecordId, Registry,
-    RegistryError, Request, RequestFingerprint, RetryPolicy, Scope, SecretId, Sending, StepName, Submission,
+    RegistryError, Request, RequestFingerprint, RetryPolicy, Scope, SecretId, Sending, StepName, StepState, Submission,
     Submitted, Token, Uncertainty, Version, VolatileFields, Worker, WorkerBuilder, WorkerError, WorkerId,
     admission, contract, contracts, decide, ledger,
 };

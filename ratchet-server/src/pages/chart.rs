@@ -1,5 +1,6 @@
 //! Pictures of the states over time, as SVG without a word in it: what stands beside it is HTML, which keeps its size.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use maud::{Markup, html};
@@ -120,7 +121,7 @@ fn line(columns: &[Column], index: usize, most: u64) -> String {
     for (number, column) in columns.iter().enumerate() {
         if let Some(value) = column.open.and_then(|open| open.get(index).copied()) {
             let height = HEIGHT - 2 - scaled(value, most);
-            points.push_str(&format!("{},{height} {},{height} ", number * 10, number * 10 + 10));
+            let _ = write!(points, "{},{height} {},{height} ", number * 10, number * 10 + 10);
         }
     }
     points
