@@ -71,7 +71,9 @@ pub(super) async fn carry_out(
 /// A form is about the record that its author has read; the reason is what remains of it.
 fn checked<'a>(act: Act, record: &Record, fields: &'a Fields) -> Result<&'a str, String> {
     if fields.get("seen") != seen(record) {
-        return Err("the record has changed since you opened this form: read it again, and then decide".to_owned());
+        return Err(
+            "the record has changed since you opened this form: read it again, and then decide".to_owned()
+        );
     }
     let reason = fields.get("reason");
     if reason.is_empty() {
@@ -121,7 +123,8 @@ async fn perform(
 }
 
 fn verdict(found: &str, result: &str) -> Result<Verdict, &'static str> {
-    let is_without_effect = "a result belongs to an effect that happened: empty the field, or choose that it happened";
+    let is_without_effect =
+        "a result belongs to an effect that happened: empty the field, or choose that it happened";
     match (found, result) {
         ("applied", "") => Ok(Verdict::Applied { result: None }),
         ("applied", json) => Ok(Verdict::Applied { result: Some(payload(json)?) }),

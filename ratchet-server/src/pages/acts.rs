@@ -56,7 +56,9 @@ impl Act {
     pub(super) const fn brief(self) -> &'static str {
         match self {
             Self::Reconcile => "Say what the destination shows, after you have asked it.",
-            Self::Replay => "Run the same record again, with the same identity. You see first what would follow.",
+            Self::Replay => {
+                "Run the same record again, with the same identity. You see first what would follow."
+            }
             Self::AcceptRisk => "Run it again although the effect may then have happened twice.",
             Self::Release => "Have the same action done once more, with an identity of its own.",
             Self::Cancel => "Start nothing more. It is no rollback.",
@@ -65,7 +67,9 @@ impl Act {
 
     pub(super) const fn does(self) -> &'static [&'static str] {
         match self {
-            Self::Reconcile => &["It writes down what you found at the destination, and settles the record by that."],
+            Self::Reconcile => {
+                &["It writes down what you found at the destination, and settles the record by that."]
+            }
             Self::Replay => &[
                 "It makes the same record due now, with all of its attempts.",
                 "The next attempt sends the pinned key and the same request, so that the destination can recognise it.",
@@ -92,7 +96,9 @@ impl Act {
                 "It does not ask the destination for you, and sends nothing.",
                 "It does not undo anything at the destination.",
             ],
-            Self::Replay => &["It does not make a new identity, and does not move the time in which blind sends are allowed."],
+            Self::Replay => &[
+                "It does not make a new identity, and does not move the time in which blind sends are allowed.",
+            ],
             Self::AcceptRisk => &[
                 "It does not find out what happened: if you can ask the destination, reconcile instead.",
                 "It does not undo a second effect.",
@@ -125,7 +131,9 @@ pub(super) fn possible(record: &Record, now: Timestamp) -> Vec<Act> {
             let is_safe = preview_replay(record, now).decision.is_ok();
             vec![Act::Reconcile, if is_safe { Act::Replay } else { Act::AcceptRisk }]
         }
-        RecordState::Failed | RecordState::Exhausted | RecordState::Cancelled => vec![Act::Replay, Act::Release],
+        RecordState::Failed | RecordState::Exhausted | RecordState::Cancelled => {
+            vec![Act::Replay, Act::Release]
+        }
         RecordState::Succeeded => vec![Act::Release],
     }
 }

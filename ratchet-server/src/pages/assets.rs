@@ -31,6 +31,7 @@ pub(super) async fn serve(Path((_, name)): Path<(String, String)>) -> Response {
     let Some(asset) = [STYLE, SCRIPT, ICON].into_iter().find(|asset| asset.name == name) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    let headers = [(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, "public, max-age=31536000, immutable")];
+    let headers =
+        [(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, "public, max-age=31536000, immutable")];
     (headers, asset.text).into_response()
 }

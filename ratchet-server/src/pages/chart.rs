@@ -54,7 +54,10 @@ fn columns(samples: &[Sample], reach: &Reach) -> Vec<Column> {
             column.open = Some(OPEN.map(|state| sample.of_state(state)));
             if let Some(before) = before {
                 let more = |states: &[RecordState]| {
-                    states.iter().map(|state| sample.of_state(*state).saturating_sub(before.of_state(*state))).sum::<u64>()
+                    states
+                        .iter()
+                        .map(|state| sample.of_state(*state).saturating_sub(before.of_state(*state)))
+                        .sum::<u64>()
                 };
                 column.ended[0] += more(&WELL);
                 column.ended[1] += more(&OTHERWISE);
@@ -139,9 +142,9 @@ fn bars(index: usize, [well, otherwise]: [u64; 2], most: u64) -> Markup {
 
 /// How many records ended within a span of time, as far as it was watched: well, and otherwise.
 pub(super) fn ended_within(samples: &[Sample], reach: &Reach) -> [u64; 2] {
-    columns(samples, reach).iter().fold([0, 0], |[well, otherwise], column| {
-        [well + column.ended[0], otherwise + column.ended[1]]
-    })
+    columns(samples, reach)
+        .iter()
+        .fold([0, 0], |[well, otherwise], column| [well + column.ended[0], otherwise + column.ended[1]])
 }
 
 #[cfg(test)]
@@ -165,11 +168,18 @@ mod tests {
             ago(0, &[(Succeeded, 11), (Failed, 2)]),
         ];
         let columns = columns(&samples, &HOUR);
-        let seen: Vec<(usize, [u64; 2])> =
-            columns.iter().map(|column| column.ended).enumerate().filter(|(_, ended)| *ended != [0, 0]).collect();
+        let seen: Vec<(usize, [u64; 2])> = columns
+            .iter()
+            .map(|column| column.ended)
+            .enumerate()
+            .filter(|(_, ended)| *ended != [0, 0])
+            .collect();
         assert_eq!(seen, [(15, [4, 0]), (60, [11, 2])], "a purge is no negative end");
         let open: Vec<Option<u64>> = columns.iter().map(|column| column.open.map(|open| open[0])).collect();
-        assert_eq!((open[14], open[15], open[59], open[60], open[89]), (None, Some(3), Some(3), Some(1), Some(0)));
+        assert_eq!(
+            (open[14], open[15], open[59], open[60], open[89]),
+            (None, Some(3), Some(3), Some(1), Some(0))
+        );
         assert_eq!(ended_within(&samples, &HOUR), [15, 2]);
     }
 }

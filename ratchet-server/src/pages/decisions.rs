@@ -2,8 +2,8 @@
 
 use axum::extract::Query;
 use maud::{Markup, html};
-use ratchet::ledger::{Cursor, Decided};
 use ratchet::Timestamp;
+use ratchet::ledger::{Cursor, Decided};
 use serde::Deserialize;
 
 use super::fault::Fault;
@@ -23,7 +23,8 @@ pub(super) struct From {
 pub(super) async fn show(signed_in: SignedIn, Query(From { before }): Query<From>) -> Result<Markup, Fault> {
     let page = signed_in.client.audit_log(before.map(Cursor), PAGE).await?;
     let operator = &signed_in.session.operator;
-    let seen: Vec<&Decided> = page.decisions.iter().filter(|one| operator.may_see(&one.id.operation)).collect();
+    let seen: Vec<&Decided> =
+        page.decisions.iter().filter(|one| operator.may_see(&one.id.operation)).collect();
     let now = signed_in.now().await?;
     let body = html! {
         h1 { "Decisions" }

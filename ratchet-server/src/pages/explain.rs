@@ -83,13 +83,20 @@ fn running(record: &Record, now: Timestamp) -> Explained {
     let mut next = Vec::new();
     if lease.until <= now {
         why.push(format!("Its lease ended {}, and nobody reported.", distance(lease.until, now)));
-        next.push("The next worker that looks decides what follows from an outcome that is unknown.".to_owned());
+        next.push(
+            "The next worker that looks decides what follows from an outcome that is unknown.".to_owned(),
+        );
     } else {
-        next.push(format!("The worker reports, or extends its lease, which ends {}.", distance(lease.until, now)));
+        next.push(format!(
+            "The worker reports, or extends its lease, which ends {}.",
+            distance(lease.until, now)
+        ));
         next.push(if_silent(record).to_owned());
     }
     if record.cancel_requested {
-        why.push("Somebody asked to cancel: the worker is told to stop, and nothing more is started.".to_owned());
+        why.push(
+            "Somebody asked to cancel: the worker is told to stop, and nothing more is started.".to_owned(),
+        );
     }
     Explained { headline: format!("Worker {} executes attempt {}.", lease.worker, record.token), why, next }
 }
@@ -115,7 +122,9 @@ fn uncertain(record: &Record, now: Timestamp) -> Explained {
             format!("A worker that serves its operation asks the destination {}.", distance(at, now))
         }
         Some(_) => "A worker that serves its operation asks the destination as soon as it looks.".to_owned(),
-        None => "Nothing happens by itself: somebody has to find out what happened, and say so here.".to_owned(),
+        None => {
+            "Nothing happens by itself: somebody has to find out what happened, and say so here.".to_owned()
+        }
     };
     Explained {
         headline: "The effect may have happened, and nobody knows.".to_owned(),
@@ -147,7 +156,9 @@ fn reason(why: Uncertainty) -> &'static str {
 fn settled(record: &Record, state: RecordState) -> Explained {
     let (headline, mut why) = match state {
         RecordState::Succeeded => ("The effect happened.", Vec::new()),
-        RecordState::Failed => ("It was refused, and had no effect.", last_cause(record).into_iter().collect()),
+        RecordState::Failed => {
+            ("It was refused, and had no effect.", last_cause(record).into_iter().collect())
+        }
         RecordState::Exhausted => (
             "Every allowed attempt certainly had no effect.",
             last_cause(record).into_iter().collect::<Vec<String>>(),
@@ -162,7 +173,10 @@ fn settled(record: &Record, state: RecordState) -> Explained {
         if let Some(missing) = &record.cause {
             why.push(format!("Its result is missing: {}.", cause(missing.kind())));
         } else if record.attempts > 0 {
-            why.push(format!("{}.", sentence(&counted(record.attempts.into(), "attempt was started", "attempts were started"))));
+            why.push(format!(
+                "{}.",
+                sentence(&counted(record.attempts.into(), "attempt was started", "attempts were started"))
+            ));
         }
     }
     Explained { headline: headline.to_owned(), why, next: after_the_end(record, state) }

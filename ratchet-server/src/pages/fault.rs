@@ -15,7 +15,9 @@ pub(super) enum Fault {
     NoPage,
     #[error("there is no record at this place, or your key is not for it: look for it in the list")]
     NoRecord,
-    #[error("this form was not sent from these pages, or its session is over: nothing was done; open the page again")]
+    #[error(
+        "this form was not sent from these pages, or its session is over: nothing was done; open the page again"
+    )]
     NotOurs,
     #[error("the form cannot be read: nothing was done; go back and send it again")]
     Unreadable,

@@ -40,7 +40,8 @@ struct Watched {
 
 impl Sample {
     fn of(counts: &[Count], at: Timestamp) -> Self {
-        let of_state = |state| counts.iter().filter(|count| count.state == state).map(|count| count.records).sum();
+        let of_state =
+            |state| counts.iter().filter(|count| count.state == state).map(|count| count.records).sum();
         Self { at, counts: RecordState::ALL.map(of_state) }
     }
 
@@ -51,7 +52,8 @@ impl Sample {
 
     #[cfg(test)]
     pub(super) fn with(at: Timestamp, counts: &[(RecordState, u64)]) -> Self {
-        let of_state = |state| counts.iter().find(|(other, _)| *other == state).map_or(0, |(_, records)| *records);
+        let of_state =
+            |state| counts.iter().find(|(other, _)| *other == state).map_or(0, |(_, records)| *records);
         Self { at, counts: RecordState::ALL.map(of_state) }
     }
 }
@@ -104,7 +106,8 @@ impl History {
 
 impl Watched {
     fn keep(&mut self, counts: Arc<[Count]>, at: Timestamp) {
-        let is_due = self.samples.back().is_none_or(|last| at.since(last.at) >= PERIOD - Duration::from_secs(1));
+        let is_due =
+            self.samples.back().is_none_or(|last| at.since(last.at) >= PERIOD - Duration::from_secs(1));
         if is_due {
             self.samples.push_back(Sample::of(&counts, at));
         }

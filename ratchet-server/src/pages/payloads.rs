@@ -30,7 +30,11 @@ fn without(payload: &Payload, hidden: &HiddenPaths) -> Value {
     let read: Option<Value> = payload.decode().ok();
     let is_readable = read.is_some();
     let mut value = read.unwrap_or_else(|| Value::from(""));
-    if is_readable { hidden.hide(&mut value) } else { HiddenPaths::everything().hide(&mut value) }
+    if is_readable {
+        hidden.hide(&mut value)
+    } else {
+        HiddenPaths::everything().hide(&mut value)
+    }
     value
 }
 

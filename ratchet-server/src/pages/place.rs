@@ -38,7 +38,11 @@ pub(super) struct Listed {
 }
 
 /// A page of records, with their places. Those of operations that the key is not for are left out.
-pub(super) async fn list(client: &Client, mut filter: Filter, operator: &Operator) -> Result<Listed, LedgerError> {
+pub(super) async fn list(
+    client: &Client,
+    mut filter: Filter,
+    operator: &Operator,
+) -> Result<Listed, LedgerError> {
     let wanted = filter.limit;
     let mut records = Vec::new();
     filter.limit = 1;
@@ -56,7 +60,11 @@ pub(super) async fn list(client: &Client, mut filter: Filter, operator: &Operato
 }
 
 /// Where the newest record under a key is; `key#2` names the second generation.
-pub(super) async fn under_key(client: &Client, text: &str, operator: &Operator) -> Result<Option<Cursor>, LedgerError> {
+pub(super) async fn under_key(
+    client: &Client,
+    text: &str,
+    operator: &Operator,
+) -> Result<Option<Cursor>, LedgerError> {
     let (key, generation) = match text.split_once('#') {
         Some((key, number)) => (key, number.parse().ok()),
         None => (text, None),

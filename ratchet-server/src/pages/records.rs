@@ -55,7 +55,10 @@ impl Wanted {
     }
 
     fn next(&self, next: Cursor) -> String {
-        format!("/records?operation={}&state={}&age={}&after={}", self.operation, self.state, self.age, next.0)
+        format!(
+            "/records?operation={}&state={}&age={}&after={}",
+            self.operation, self.state, self.age, next.0
+        )
     }
 }
 
@@ -67,7 +70,12 @@ pub(super) async fn show(
     page(&pages, &signed_in, &wanted, None).await
 }
 
-async fn page(pages: &Pages, signed_in: &SignedIn, wanted: &Wanted, problem: Option<&str>) -> Result<Markup, Fault> {
+async fn page(
+    pages: &Pages,
+    signed_in: &SignedIn,
+    wanted: &Wanted,
+    problem: Option<&str>,
+) -> Result<Markup, Fault> {
     let operator = &signed_in.session.operator;
     let now = signed_in.now().await?;
     let mut listed = place::list(&signed_in.client, wanted.filter(), operator).await?;
@@ -167,7 +175,8 @@ pub(super) async fn find(
     match place::under_key(&signed_in.client, fields.get("key"), &signed_in.session.operator).await? {
         Some(place) => Ok(Redirect::to(&place::path(place)).into_response()),
         None => {
-            let problem = "There is no record under this key in this namespace, or your key is not for its operation.";
+            let problem =
+                "There is no record under this key in this namespace, or your key is not for its operation.";
             Ok(page(&pages, &signed_in, &Wanted::default(), Some(problem)).await?.into_response())
         }
     }

@@ -46,7 +46,8 @@ impl FromRequestParts<Pages> for SignedIn {
 
 /// A session ends with its key: one that was revoked opens nothing more.
 async fn session_of(headers: &HeaderMap, pages: &Pages) -> Result<Option<Session>, Fault> {
-    let Some(mut session) = cookie(headers).and_then(|cookie| pages.sessions.find(cookie, Instant::now())) else {
+    let Some(mut session) = cookie(headers).and_then(|cookie| pages.sessions.find(cookie, Instant::now()))
+    else {
         return Ok(None);
     };
     let grant = auth::renewed(&pages.app, &session.operator.grant).await?;
@@ -154,7 +155,14 @@ mod tests {
     #[test]
     fn a_form_of_another_site_is_recognised() {
         for (pairs, is_ours) in [
-            (vec![("sec-fetch-site", "same-origin"), ("origin", "https://ops.example"), ("host", "inner:80")], true),
+            (
+                vec![
+                    ("sec-fetch-site", "same-origin"),
+                    ("origin", "https://ops.example"),
+                    ("host", "inner:80"),
+                ],
+                true,
+            ),
             (vec![("sec-fetch-site", "cross-site"), ("origin", "http://h"), ("host", "h")], false),
             (vec![("sec-fetch-site", "same-site"), ("origin", "http://h"), ("host", "h")], false),
             (vec![("sec-fetch-site", "none")], false),

@@ -88,4 +88,3 @@ fn scope(pin: &Pin) -> Markup {
         @for (name, part) in parts { @if let Some(part) = part { ", " (name) " " (foreign(part)) } }
     }
 }
-

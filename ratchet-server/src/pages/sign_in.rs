@@ -78,7 +78,10 @@ pub(super) async fn sign_in(
 }
 
 /// Says why signing in came to nothing where the browser did not keep the cookie.
-pub(super) async fn welcome(Query(Next { next }): Query<Next>, signed_in: Result<SignedIn, Response>) -> Response {
+pub(super) async fn welcome(
+    Query(Next { next }): Query<Next>,
+    signed_in: Result<SignedIn, Response>,
+) -> Response {
     const NOT_KEPT: &str = "Your browser did not keep the session. These pages need HTTPS, unless they are opened on the \
         machine of the server itself as localhost.";
     match signed_in {
@@ -97,7 +100,8 @@ pub(super) async fn sign_out(State(pages): State<Pages>, headers: HeaderMap, _: 
 
 /// A path of these pages: an address elsewhere would lead whoever signed in astray.
 fn path_within(next: &str) -> &str {
-    let is_path = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_".contains(&byte));
+    let is_path =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_".contains(&byte));
     if next.starts_with('/') && !next.starts_with("//") && is_path(next) { next } else { "/" }
 }
 

@@ -12,7 +12,12 @@ struct Event {
     told: Markup,
 }
 
-pub(super) fn show(record: &Record, attempts: &[Attempt], decisions: &[AuditEntry], now: Timestamp) -> Markup {
+pub(super) fn show(
+    record: &Record,
+    attempts: &[Attempt],
+    decisions: &[AuditEntry],
+    now: Timestamp,
+) -> Markup {
     let enqueued = html! { b { "Enqueued" } " for version " (record.version) ", in queue " (record.queue) };
     let mut events = vec![Event { at: record.created_at, kind: "made", told: enqueued }];
     events.extend(attempts.iter().map(|attempt| of_attempt(record, attempt, now)));

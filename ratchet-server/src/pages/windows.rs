@@ -72,11 +72,17 @@ fn ending(end: Timestamp, now: Timestamp) -> String {
 fn promise(record: &Record) -> String {
     let terms = &record.effect.contract;
     match terms.retention() {
-        _ if terms.mechanism() == MechanismKind::Steps => "Each named step has a destination of its own.".to_owned(),
-        _ if terms.mechanism() == MechanismKind::None => "The destination recognises no repeated request.".to_owned(),
+        _ if terms.mechanism() == MechanismKind::Steps => {
+            "Each named step has a destination of its own.".to_owned()
+        }
+        _ if terms.mechanism() == MechanismKind::None => {
+            "The destination recognises no repeated request.".to_owned()
+        }
         Retention::For(time) => format!("The destination recognises a repeated request for {}.", span(time)),
         Retention::Forever => "The destination recognises a repeated request for ever.".to_owned(),
-        Retention::Unstated => "The destination does not say for how long it recognises a repeated request.".to_owned(),
+        Retention::Unstated => {
+            "The destination does not say for how long it recognises a repeated request.".to_owned()
+        }
     }
 }
 

@@ -95,7 +95,9 @@ pub(super) fn cause(kind: CauseKind) -> String {
         CauseKind::NotAdmitted => "the destination takes nothing more at the moment, so nothing was sent",
         CauseKind::Connect => "the destination could not be reached, so nothing was sent",
         CauseKind::Transport => "the connection broke after the request may have left",
-        CauseKind::UnreadableAnswer => "the destination answered with success, and its answer could not be read",
+        CauseKind::UnreadableAnswer => {
+            "the destination answered with success, and its answer could not be read"
+        }
         CauseKind::InFlight => "the destination is still at a request with this key",
         CauseKind::Mismatch => "the destination knows this key with another request",
         CauseKind::RequestChanged => "the next request would differ from the pinned one",

@@ -37,9 +37,12 @@ impl Browser {
             .expect("chromedriver starts: `cargo xtask test` installs Debian's packages chromium and chromium-driver");
         let mut lines = BufReader::new(driver.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
         let port: u16 = lines
-            .find_map(|line| line.split_once("started successfully on port ")?.1.trim_end_matches('.').parse().ok())
+            .find_map(|line| {
+                line.split_once("started successfully on port ")?.1.trim_end_matches('.').parse().ok()
+            })
             .expect("chromedriver says where it listens");
-        let mut browser = Self { driver, client: Client::new(), session: format!("http://127.0.0.1:{port}/session") };
+        let mut browser =
+            Self { driver, client: Client::new(), session: format!("http://127.0.0.1:{port}/session") };
         let arguments = [
             "--headless=new",
             "--no-sandbox",
@@ -162,7 +165,8 @@ impl Browser {
                 strokes.push(json!({"type": "keyUp", "value": SHIFT.to_string()}));
             }
         }
-        self.post("/actions", json!({"actions": [{"type": "key", "id": "keyboard", "actions": strokes}]})).await;
+        self.post("/actions", json!({"actions": [{"type": "key", "id": "keyboard", "actions": strokes}]}))
+            .await;
     }
 
     /// Moves the focus forward until it is on what has this text or label, as somebody without a mouse does.
@@ -173,7 +177,10 @@ impl Browser {
             self.keys(&TAB.to_string()).await;
             let focused = self.run(FOCUSED).await;
             let names = focused.as_array().cloned().unwrap_or_default();
-            if names.iter().any(|one| one.as_str().is_some_and(|one| one.trim() == name || one.starts_with(name))) {
+            if names
+                .iter()
+                .any(|one| one.as_str().is_some_and(|one| one.trim() == name || one.starts_with(name)))
+            {
                 return;
             }
         }

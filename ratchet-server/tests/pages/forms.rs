@@ -39,14 +39,18 @@ async fn nobody_gets_in_without_an_operators_key() {
         assert_eq!(refused.status(), StatusCode::FORBIDDEN);
         assert!(refused.headers().get("set-cookie").is_none());
         let page = refused.text().await.unwrap();
-        assert!(page.contains("This is no operator key") && (wrong.is_empty() || !page.contains(&wrong)), "{page}");
+        assert!(
+            page.contains("This is no operator key") && (wrong.is_empty() || !page.contains(&wrong)),
+            "{page}"
+        );
     }
     let stranger = Visitor::stranger(&server);
     for path in ["/", "/records", "/records/1", "/records/1/cancel", "/uncertain", "/decisions"] {
         let sent_away = stranger.get(path).await;
         assert_eq!(sent_away.headers()["location"], format!("/sign-in?next={path}"));
     }
-    let linked = stranger.request(Method::GET, "/records/1").header("sec-fetch-site", "cross-site").send().await;
+    let linked =
+        stranger.request(Method::GET, "/records/1").header("sec-fetch-site", "cross-site").send().await;
     assert_eq!(linked.unwrap().headers()["refresh"], "0", "the second time comes from here, with the cookie");
     let unkept = stranger.get("/signed-in?next=/").await;
     assert_eq!(unkept.status(), StatusCode::FORBIDDEN);
@@ -90,12 +94,15 @@ async fn forms_of_others_do_nothing() {
     let fields = |token: &'static str| {
         [("form_token", token), ("found", "applied"), ("reason", "found"), ("seen", "1-uncertain")]
     };
-    let with_token = [("form_token", token.as_str()), ("found", "applied"), ("reason", "found"), ("seen", seen.as_str())];
+    let with_token =
+        [("form_token", token.as_str()), ("found", "applied"), ("reason", "found"), ("seen", seen.as_str())];
 
     let without_token = visitor.post(&path, &fields("")).await;
     let wrong_token = visitor.post(&path, &fields("0000")).await;
-    let elsewhere = visitor.form(&path, &with_token).header("origin", "https://evil.example").send().await.unwrap();
-    let cross_site = visitor.form(&path, &with_token).header("sec-fetch-site", "cross-site").send().await.unwrap();
+    let elsewhere =
+        visitor.form(&path, &with_token).header("origin", "https://evil.example").send().await.unwrap();
+    let cross_site =
+        visitor.form(&path, &with_token).header("sec-fetch-site", "cross-site").send().await.unwrap();
     let unsaid = visitor.form(&path, &with_token).send().await.unwrap();
     for refused in [without_token, wrong_token, elsewhere, cross_site, unsaid] {
         assert_eq!(refused.status(), StatusCode::FORBIDDEN);
@@ -121,7 +128,8 @@ async fn an_act_needs_a_reason_a_fresh_look_and_an_accepted_risk() {
         ("why not", "", seen.as_str(), "Nothing was done: tick that you accept a second effect"),
         ("why not", "yes", "1-pending", "The record has changed since you opened this form"),
     ] {
-        let fields = [("form_token", token.as_str()), ("reason", reason), ("accept_risk", accepted), ("seen", seen)];
+        let fields =
+            [("form_token", token.as_str()), ("reason", reason), ("accept_risk", accepted), ("seen", seen)];
         let refused = visitor.post(&path, &fields).await;
         assert_eq!(refused.status(), StatusCode::CONFLICT);
         let page = refused.text().await.unwrap();
@@ -135,8 +143,12 @@ async fn an_act_needs_a_reason_a_fresh_look_and_an_accepted_risk() {
     assert_eq!(shop.record(&lost).await.state, RecordState::Uncertain);
     assert_eq!(shop.client.audit(lost.clone()).await.unwrap(), []);
 
-    let fields =
-        [("form_token", token.as_str()), ("reason", "why not"), ("accept_risk", "yes"), ("seen", seen.as_str())];
+    let fields = [
+        ("form_token", token.as_str()),
+        ("reason", "why not"),
+        ("accept_risk", "yes"),
+        ("seen", seen.as_str()),
+    ];
     let accepted = visitor.post(&path, &fields).await;
     assert_eq!(accepted.headers()["location"], format!("{record}?done=accept-risk"));
     assert_eq!(shop.record(&lost).await.state, RecordState::Pending);
@@ -172,7 +184,10 @@ async fn pages_show_no_more_than_they_may() {
         let mut addresses = page.split("href=\"").chain(page.split("action=\"")).skip(1);
         assert!(addresses.all(|rest| !rest.split('"').next().unwrap().contains("transfer:")), "{page}");
     }
-    let found = visitor.post("/records/find", &[("form_token", &hidden_field(&visitor.page("/records").await, "form_token")), ("key", LOST)]);
+    let found = visitor.post(
+        "/records/find",
+        &[("form_token", &hidden_field(&visitor.page("/records").await, "form_token")), ("key", LOST)],
+    );
     assert_eq!(found.await.headers()["location"], uncertain_record(&visitor).await);
     assert_eq!(shop.record(&lost).await.state, RecordState::Uncertain);
 }
@@ -186,9 +201,14 @@ async fn a_key_opens_its_own_world_alone() {
     shop.submit_in(tenant, collect.clone(), "invoice:1", Contract::NONE, Policy::DEFAULT).await;
     shop.submit(collect, "invoice:2", Contract::NONE, Policy::DEFAULT).await;
     let server = Server::start(&shop.store);
-    let other = Visitor::sign_in(&server, &key(&shop.store, &["--scope", "operator", "--namespace", "tenant-a"])).await;
-    let some =
-        Visitor::sign_in(&server, &key(&shop.store, &["--scope", "operator", "--operation", "collect_invoice"])).await;
+    let other =
+        Visitor::sign_in(&server, &key(&shop.store, &["--scope", "operator", "--namespace", "tenant-a"]))
+            .await;
+    let some = Visitor::sign_in(
+        &server,
+        &key(&shop.store, &["--scope", "operator", "--operation", "collect_invoice"]),
+    )
+    .await;
     let all = Visitor::sign_in(&server, &key(&shop.store, &OPERATOR)).await;
     let path = uncertain_record(&all).await;
     for visitor in [&other, &some] {

@@ -78,7 +78,10 @@ async fn a_person_settles_a_payment_with_the_keyboard_alone() {
     assert_eq!(shop.record(&lost).await.state, ratchet::RecordState::Failed);
 
     let wide = browser.run("return document.documentElement.scrollWidth - window.innerWidth").await;
-    assert!(wide.as_i64().is_some_and(|pixels| pixels <= 0), "the page is {wide} pixels wider than the phone");
+    assert!(
+        wide.as_i64().is_some_and(|pixels| pixels <= 0),
+        "the page is {wide} pixels wider than the phone"
+    );
     assert_eq!(browser.complaints().await, Vec::<String>::new());
 }
 
@@ -96,7 +99,10 @@ async fn an_open_page_follows_the_record() {
     browser.run("window.stayed = true; document.querySelector('.acts a').focus()").await;
 
     let seen = shop.record(&lost).await.token;
-    shop.client.resolve(lost, "bank", "found", seen, ratchet::Verdict::Applied { result: None }).await.unwrap();
+    shop.client
+        .resolve(lost, "bank", "found", seen, ratchet::Verdict::Applied { result: None })
+        .await
+        .unwrap();
     browser.sees("The state is succeeded now.").await;
     browser.sees("Reconciled by bank").await;
     assert_eq!(browser.run("return window.stayed").await, json!(true), "it was not loaded anew");

@@ -19,7 +19,10 @@ async fn take(browser: &Browser, name: &str) {
         let picture = STANDARD.decode(browser.picture().await).unwrap();
         std::fs::write(folder.join(format!("{name}-{form}.png")), picture).unwrap();
         let wide = browser.run("return document.documentElement.scrollWidth - window.innerWidth").await;
-        assert!(wide.as_i64().is_some_and(|pixels| pixels <= 0), "{name} is {wide} pixels wider than {width}");
+        assert!(
+            wide.as_i64().is_some_and(|pixels| pixels <= 0),
+            "{name} is {wide} pixels wider than {width}"
+        );
     }
 }
 

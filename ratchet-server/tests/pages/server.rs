@@ -39,7 +39,8 @@ pub(crate) fn key(store: &str, arguments: &[&str]) -> String {
 
 /// What the program prints.
 pub(crate) fn printed(arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_ratchet")).args(arguments).output().expect("the program starts");
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_ratchet")).args(arguments).output().expect("the program starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text").trim().to_owned()
 }

@@ -105,7 +105,13 @@ impl Shop {
         self.hands.0.fetch_add(i64::try_from(span.as_millis()).unwrap(), Ordering::SeqCst);
     }
 
-    pub(crate) async fn submit(&self, operation: OperationName, key: &str, contract: Contract, policy: Policy) -> RecordId {
+    pub(crate) async fn submit(
+        &self,
+        operation: OperationName,
+        key: &str,
+        contract: Contract,
+        policy: Policy,
+    ) -> RecordId {
         self.submit_in(Namespace::DEFAULT, operation, key, contract, policy).await
     }
 
@@ -117,11 +123,14 @@ impl Shop {
         contract: Contract,
         policy: Policy,
     ) -> RecordId {
-        let id = RecordId { namespace, operation, key: Key::parse(key).unwrap(), generation: Generation::FIRST };
+        let id =
+            RecordId { namespace, operation, key: Key::parse(key).unwrap(), generation: Generation::FIRST };
         let submission = Submission {
             id: id.clone(),
             version: V1,
-            input: payload(&json!({"amount_cents": 12_900, "customer": {"email": "ada@example.com", "id": 7}})),
+            input: payload(
+                &json!({"amount_cents": 12_900, "customer": {"email": "ada@example.com", "id": 7}}),
+            ),
             compared: None,
             policy,
             contract: contract.terms(),
@@ -206,12 +215,17 @@ impl Shop {
             took: Duration::from_millis(850),
             outcome,
         };
-        let sure = Policy { retry: RetryPolicy { jitter_percent: 0, ..RetryPolicy::STANDARD }, ..Policy::DEFAULT };
+        let sure =
+            Policy { retry: RetryPolicy { jitter_percent: 0, ..RetryPolicy::STANDARD }, ..Policy::DEFAULT };
 
         self.ago(26 * HOUR);
         let forgotten = self.submit(COLLECT, "invoice:inv_2048:collect:v1", CHARGES, sure.clone()).await;
         for _ in 0..5 {
-            let answer = self.attempt(&forgotten, "billing-1", charge(unknown(CauseKind::Status(503), "Service Unavailable")));
+            let answer = self.attempt(
+                &forgotten,
+                "billing-1",
+                charge(unknown(CauseKind::Status(503), "Service Unavailable")),
+            );
             let record = answer.await;
             self.pass(record.ready_at.since(self.hands.now()));
         }
@@ -229,7 +243,9 @@ impl Shop {
 
         self.ago(2 * HOUR);
         for number in 1..=14 {
-            let mail = self.submit(RECEIPT, &format!("receipt:{number}:mail:v1"), Contract::NONE, sure.clone()).await;
+            let mail = self
+                .submit(RECEIPT, &format!("receipt:{number}:mail:v1"), Contract::NONE, sure.clone())
+                .await;
             self.pass(MINUTE);
             let outcome = Outcome::done(payload(&json!({"message_id": format!("<{number}@shop.example>")})));
             self.attempt(&mail, "mail-1", Try { pin: None, took: Duration::from_millis(120), outcome }).await;
@@ -242,21 +258,29 @@ impl Shop {
         self.ago(90 * MINUTE);
         let once = Policy { retry: RetryPolicy { max_attempts: 1, ..sure.retry }, ..sure.clone() };
         let never = self.submit(COLLECT, "invoice:inv_2051:collect:v1", CHARGES, once).await;
-        let unreachable =
-            Outcome::NotApplied { cause: Cause::new(CauseKind::Connect, "connection refused"), retry_after: None };
+        let unreachable = Outcome::NotApplied {
+            cause: Cause::new(CauseKind::Connect, "connection refused"),
+            retry_after: None,
+        };
         self.attempt(&never, "billing-1", charge(unreachable)).await;
         let stopped = self.submit(COLLECT, "invoice:inv_2052:collect:v1", CHARGES, sure.clone()).await;
-        self.order(&stopped, Command::Cancel { by: "grace".to_owned(), reason: "ordered twice".to_owned() }).await;
+        self.order(&stopped, Command::Cancel { by: "grace".to_owned(), reason: "ordered twice".to_owned() })
+            .await;
         self.broken_order().await;
 
         self.ago(10 * MINUTE);
         let retried = self.submit(COLLECT, "invoice:inv_2053:collect:v1", CHARGES, sure.clone()).await;
         for _ in 0..2 {
-            let record = self.attempt(&retried, "billing-2", charge(unknown(CauseKind::Timeout, "no answer in 30 s"))).await;
+            let record = self
+                .attempt(&retried, "billing-2", charge(unknown(CauseKind::Timeout, "no answer in 30 s")))
+                .await;
             self.pass(record.ready_at.since(self.hands.now()));
         }
         self.ago(Duration::from_secs(20));
-        let waits = Policy { retry: RetryPolicy { first_delay: HOUR, max_delay: HOUR, ..sure.retry }, ..sure.clone() };
+        let waits = Policy {
+            retry: RetryPolicy { first_delay: HOUR, max_delay: HOUR, ..sure.retry },
+            ..sure.clone()
+        };
         let waiting = self.submit(COLLECT, "invoice:inv_2054:collect:v1", CHARGES, waits).await;
         self.attempt(&waiting, "billing-2", charge(unknown(CauseKind::Timeout, "no answer in 15 s"))).await;
         self.busy_destination().await;
@@ -282,7 +306,8 @@ impl Shop {
         self.order(&id, Command::FinishStep { token, step: StepName::from_static("reserve"), outcome }).await;
         self.order(&id, begin("pay", Contract::NONE)).await;
         self.pass(Duration::from_secs(4));
-        self.order(&id, Command::Settle { token, outcome: unknown(CauseKind::Panic, "index out of bounds") }).await;
+        self.order(&id, Command::Settle { token, outcome: unknown(CauseKind::Panic, "index out of bounds") })
+            .await;
     }
 
     /// A destination that fails, so that its breaker opens.
@@ -292,7 +317,9 @@ impl Shop {
         const MAIL: Destination = Destination::new("mail").per_second(5);
         for _ in 0..2 {
             let enter = GateOrder { destination: PAYMENTS, command: GateCommand::Enter };
-            let GateAnswer::Admitted(permit) = self.ledger.admit(vec![enter]).await.unwrap()[0] else { continue };
+            let GateAnswer::Admitted(permit) = self.ledger.admit(vec![enter]).await.unwrap()[0] else {
+                continue;
+            };
             self.pass(Duration::from_millis(400));
             let command = GateCommand::Leave { permit, health: Health::Failed, pause: None };
             self.ledger.admit(vec![GateOrder { destination: PAYMENTS, command }]).await.unwrap();
