@@ -8,8 +8,9 @@ use std::time::Duration;
 use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::{
-    AwaitedEnds, Capabilities, Claim, Count, Declaration, Declared, Filter, Inspection, Ledger, LedgerFuture,
-    MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
+    AwaitedEnds, Capabilities, Claim, Count, Declaration, Declared, Document, DocumentId, DocumentQuery,
+    DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange, Offer, Order, Page,
+    Served, StoreMark, Unserved,
 };
 use ratchet_core::{
     Attempt, AuditEntry, HiddenPaths, HighWaterFile, Key, LedgerError, Namespace, Record, RecordId,
@@ -28,7 +29,7 @@ use crate::options::{Opened, PostgresOptions, Sources};
 use crate::readers::{Lent, Readers};
 use crate::session::Connector;
 use crate::works::{Admits, Applies, Claims, Submits};
-use crate::{declare, gates, inspect, maintenance, mark, overview, read};
+use crate::{declare, document, gates, inspect, maintenance, mark, overview, read};
 
 /// A ledger in a PostgreSQL database.
 ///
@@ -361,6 +362,39 @@ impl Ledger for PostgresLedger {
 
     fn high_water_file(&self) -> Option<HighWaterFile> {
         None
+    }
+
+    fn document(&self, id: DocumentId) -> LedgerFuture<'_, Option<Document>> {
+        Box::pin(async move {
+            let id = &id;
+            self.read("read a document", |mut lent| async move {
+                let answer = document::find(&mut lent, id).await;
+                lent.keep(answer)
+            })
+            .await
+        })
+    }
+
+    fn documents(&self, query: DocumentQuery) -> LedgerFuture<'_, Vec<Document>> {
+        Box::pin(async move {
+            let query = &query;
+            self.read("read documents", |mut lent| async move {
+                let answer = document::query(&mut lent, query).await;
+                lent.keep(answer)
+            })
+            .await
+        })
+    }
+
+    fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten> {
+        Box::pin(async move {
+            let write = &write;
+            self.write("write a document", |mut lent| async move {
+                let answer = document::write(&mut lent, write).await;
+                lent.keep(answer)
+            })
+            .await
+        })
     }
 
     fn inspect(&self) -> LedgerFuture<'_, Inspection> {

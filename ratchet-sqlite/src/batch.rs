@@ -2,7 +2,9 @@
 
 use ratchet_core::admission::{GateAnswer, GateOrder};
 use ratchet_core::decide::{Answer, Refusal};
-use ratchet_core::ledger::{Claim, Declaration, MarkChange, Order, StoreMark};
+use ratchet_core::ledger::{
+    Claim, Declaration, DocumentWrite, DocumentWritten, MarkChange, Order, StoreMark,
+};
 use ratchet_core::{LedgerError, Record, Submission, Submitted};
 use tokio::sync::oneshot;
 
@@ -40,6 +42,7 @@ pub(crate) struct Batch {
     pub(crate) claim: Vec<Asked<Claim, Vec<Record>>>,
     pub(crate) purge: Vec<Asked<usize, usize>>,
     pub(crate) mark: Vec<Asked<MarkChange, StoreMark>>,
+    pub(crate) document: Vec<Asked<DocumentWrite, DocumentWritten>>,
 }
 
 impl Batch {
@@ -55,6 +58,7 @@ impl Batch {
             Job::Claim(asked) => self.claim.push(asked),
             Job::Purge(asked) => self.purge.push(asked),
             Job::Mark(asked) => self.mark.push(asked),
+            Job::Document(asked) => self.document.push(asked),
         }
     }
 
@@ -67,6 +71,7 @@ impl Batch {
             + self.claim.len()
             + self.purge.len()
             + self.mark.len()
+            + self.document.len()
     }
 
     /// The submission, if this is a single call with a single one.
@@ -91,6 +96,7 @@ impl Batch {
         tell(self.expire, answers.expire);
         tell(self.purge, answers.purge);
         tell(self.mark, answers.mark);
+        tell(self.document, answers.document);
         tell(self.claim, answers.claim).into_iter().flatten().collect()
     }
 
@@ -104,6 +110,7 @@ impl Batch {
         refuse(self.claim, &why);
         refuse(self.purge, &why);
         refuse(self.mark, &why);
+        refuse(self.document, &why);
     }
 
     /// The same calls, each in a batch of its own.
@@ -116,6 +123,7 @@ impl Batch {
         let claim = self.claim.into_iter().map(Job::Claim);
         let purge = self.purge.into_iter().map(Job::Purge);
         let mark = self.mark.into_iter().map(Job::Mark);
+        let document = self.document.into_iter().map(Job::Document);
         let all = declare
             .chain(submit)
             .chain(apply)
@@ -123,7 +131,8 @@ impl Batch {
             .chain(expire)
             .chain(claim)
             .chain(purge)
-            .chain(mark);
+            .chain(mark)
+            .chain(document);
         all.map(|job| std::iter::once(job).collect()).collect()
     }
 }

@@ -9,8 +9,9 @@ use std::time::Duration;
 use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::{
-    AwaitedEnds, Capabilities, Claim, Count, Declaration, Declared, Filter, Inspection, Ledger, LedgerFuture,
-    MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
+    AwaitedEnds, Capabilities, Claim, Count, Declaration, Declared, Document, DocumentId, DocumentQuery,
+    DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange, Offer, Order, Page,
+    Served, StoreMark, Unserved,
 };
 use ratchet_core::{
     Attempt, AuditEntry, HiddenPaths, HighWaterFile, Key, LedgerError, Namespace, Record, RecordId,
@@ -20,11 +21,10 @@ use sqlx::SqlitePool;
 use tokio::sync::{mpsc, watch};
 
 use crate::batch::Asked;
-use crate::declare;
 use crate::error::{Fault, While as _};
 use crate::options::{Opened, Sources, SqliteOptions};
 use crate::writer::{Job, Writer};
-use crate::{gates, inspect, mark, overview, read};
+use crate::{declare, document, gates, inspect, mark, overview, read};
 
 /// How many calls wait for the writer before further ones wait to be let in.
 const WAITING_CALLS: usize = 1024;
@@ -246,6 +246,18 @@ impl Ledger for SqliteLedger {
 
     fn high_water_file(&self) -> Option<HighWaterFile> {
         Some(self.high_water.clone())
+    }
+
+    fn document(&self, id: DocumentId) -> LedgerFuture<'_, Option<Document>> {
+        Box::pin(async move { self.told(document::find(&self.readers, &id).await) })
+    }
+
+    fn documents(&self, query: DocumentQuery) -> LedgerFuture<'_, Vec<Document>> {
+        Box::pin(async move { self.told(document::query(&self.readers, &query).await) })
+    }
+
+    fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten> {
+        Box::pin(self.ask(Job::Document, write))
     }
 
     fn inspect(&self) -> LedgerFuture<'_, Inspection> {

@@ -16,6 +16,7 @@ mod claim;
 mod columns;
 mod declare;
 mod desk;
+mod document;
 mod effects;
 mod enqueue;
 mod error;

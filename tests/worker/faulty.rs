@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ratchet::ledger::{
-    Capabilities, Claim, Count, Declaration, Declared, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
-    Offer, Order, Page, Served, StoreMark, Unserved,
+    Capabilities, Claim, Count, Declaration, Declared, Document, DocumentId, DocumentQuery, DocumentWrite,
+    DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange, Offer, Order, Page, Served, StoreMark,
+    Unserved,
 };
 use ratchet::{
     Answer, Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Ratchet, Record, RecordId,
@@ -218,6 +219,18 @@ impl Ledger for FaultyLedger {
 
     fn high_water_file(&self) -> Option<HighWaterFile> {
         self.inner.high_water_file()
+    }
+
+    fn document(&self, id: DocumentId) -> LedgerFuture<'_, Option<Document>> {
+        self.inner.document(id)
+    }
+
+    fn documents(&self, query: DocumentQuery) -> LedgerFuture<'_, Vec<Document>> {
+        self.inner.documents(query)
+    }
+
+    fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten> {
+        self.inner.write_document(write)
     }
 
     fn inspect(&self) -> LedgerFuture<'_, Inspection> {

@@ -8,8 +8,8 @@ use ratchet_key::Key;
 use tokio::sync::watch;
 
 use super::{
-    Capabilities, Claim, Count, Cursor, Declaration, Declared, Filter, HighWaterMark, Inspection, Ledger,
-    LedgerFuture, MarkChange, Offer, Order, Page, Room, Served, StoreMark, Unserved,
+    Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId, DocumentQuery,
+    DocumentWrite, DocumentWritten, Filter, HighWaterMark, Inspection, Ledger, LedgerFuture, MarkChange, Offer, Order, Page, Room, Served, StoreMark, Unserved,
 };
 use crate::admission::{Gate, GateAnswer, GateOrder, KnownGate, decide_all};
 use crate::decide::{
@@ -47,6 +47,7 @@ struct Rows {
     declared: BTreeMap<Served, Declared>,
     mark: StoreMark,
     gates: BTreeMap<DestinationName, Gate>,
+    documents: BTreeMap<DocumentId, Document>,
 }
 
 #[derive(Debug)]
@@ -90,6 +91,7 @@ impl Rows {
             declared: BTreeMap::new(),
             mark,
             gates: BTreeMap::new(),
+            documents: BTreeMap::new(),
         }
     }
 
@@ -117,6 +119,20 @@ impl Rows {
                 Submitted::New { id }
             }
         }
+    }
+
+    fn write_document(&mut self, write: DocumentWrite) -> DocumentWritten {
+        let decided = write.decide(self.documents.get(&write.id));
+        let version = write.version();
+        match write.body {
+            _ if !decided.is_done() => {}
+            Some(body) => {
+                let document = Document { id: write.id.clone(), version, body };
+                self.documents.insert(write.id, document);
+            }
+            None => drop(self.documents.remove(&write.id)),
+        }
+        decided
     }
 
     fn apply(&mut self, id: &RecordId, command: &Command, moment: Moment) -> Result<Answer, Refusal> {
@@ -424,6 +440,22 @@ impl Ledger for MemoryLedger {
 
     fn high_water_file(&self) -> Option<HighWaterFile> {
         None
+    }
+
+    fn document(&self, id: DocumentId) -> LedgerFuture<'_, Option<Document>> {
+        Box::pin(async move { Ok(self.rows().documents.get(&id).cloned()) })
+    }
+
+    fn documents(&self, query: DocumentQuery) -> LedgerFuture<'_, Vec<Document>> {
+        Box::pin(async move {
+            let rows = self.rows();
+            let wanted = rows.documents.values().filter(|document| query.wants(&document.id));
+            Ok(wanted.take(query.limit).cloned().collect())
+        })
+    }
+
+    fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten> {
+        Box::pin(async move { Ok(self.rows().write_document(write)) })
     }
 
     fn inspect(&self) -> LedgerFuture<'_, Inspection> {

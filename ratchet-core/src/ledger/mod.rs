@@ -6,6 +6,7 @@
 #[cfg(feature = "testing")]
 pub mod conformance;
 pub mod desk;
+mod document;
 mod error;
 mod inspection;
 mod mark;
@@ -25,6 +26,7 @@ use ratchet_key::Key;
 use tokio::sync::watch;
 
 pub use crate::high_water::HighWaterFile;
+pub use document::{Document, DocumentId, DocumentQuery, DocumentWrite, DocumentWritten};
 pub use error::LedgerError;
 pub use inspection::{Declared, Inspection, Problem, Setting};
 pub use mark::{HighWaterMark, MarkChange, StoreMark};
@@ -148,6 +150,16 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
 
     /// Where workers keep the mark outside of the store, unless told otherwise; `None` if the ledger knows no place.
     fn high_water_file(&self) -> Option<HighWaterFile>;
+
+    /// One document.
+    fn document(&self, id: DocumentId) -> LedgerFuture<'_, Option<Document>>;
+
+    /// Documents of one kind, in the order of the bytes of their names.
+    fn documents(&self, query: DocumentQuery) -> LedgerFuture<'_, Vec<Document>>;
+
+    /// Writes or deletes a document, if it stands in the version that the caller has seen. Of several writers who saw the same
+    /// version one is told that it is done, and the others what stands.
+    fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten>;
 
     /// How the store is set up. Changes nothing.
     fn inspect(&self) -> LedgerFuture<'_, Inspection>;

@@ -23,7 +23,8 @@ pub(crate) use hidden::hide;
 pub use hidden::{HiddenPath, HiddenPaths};
 pub use identity::{Generation, KeyDigest, RecordId};
 pub use name::{
-    DestinationName, NameError, Namespace, OperationName, Queue, SecretId, StepName, Version, WorkerId,
+    DestinationName, DocumentKind, DocumentName, NameError, Namespace, OperationName, Queue, SecretId,
+    StepName, Version, WorkerId,
 };
 pub use outcome::{Outcome, OutcomeKind};
 pub use payload::{Fingerprint, Payload, PayloadError};

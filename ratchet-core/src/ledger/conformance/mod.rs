@@ -34,6 +34,7 @@ pub mod admission;
 pub mod batch;
 pub mod claim;
 pub mod decision;
+pub mod document;
 pub mod generation;
 pub mod keep;
 pub mod late;
@@ -112,6 +113,14 @@ macro_rules! conformance {
                 a_mark_is_raised_and_stays,
                 an_acknowledgement_ends_the_holding_back,
                 what_is_declared_is_told,
+            }
+            document {
+                a_document_is_written_once_and_found,
+                a_write_needs_the_version_that_stands,
+                a_document_is_deleted_as_it_was_seen,
+                documents_are_read_in_pages_of_one_kind,
+                any_text_is_kept,
+                one_of_many_writers_is_done,
             }
             generation {
                 a_new_generation_follows_each_definite_end,
