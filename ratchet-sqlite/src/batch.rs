@@ -8,6 +8,7 @@ use ratchet_core::ledger::{
 use ratchet_core::{LedgerError, Record, Submission, Submitted};
 use tokio::sync::oneshot;
 
+use crate::follow::{Looked, Whose};
 use crate::writer::{Answers, Job};
 
 /// A question and the way back to the one who asked it.
@@ -43,6 +44,7 @@ pub(crate) struct Batch {
     pub(crate) purge: Vec<Asked<usize, usize>>,
     pub(crate) mark: Vec<Asked<MarkChange, StoreMark>>,
     pub(crate) document: Vec<Asked<DocumentWrite, DocumentWritten>>,
+    pub(crate) follow: Vec<Asked<Whose, Looked>>,
 }
 
 impl Batch {
@@ -59,6 +61,7 @@ impl Batch {
             Job::Purge(asked) => self.purge.push(asked),
             Job::Mark(asked) => self.mark.push(asked),
             Job::Document(asked) => self.document.push(asked),
+            Job::Follow(asked) => self.follow.push(asked),
         }
     }
 
@@ -72,6 +75,7 @@ impl Batch {
             + self.purge.len()
             + self.mark.len()
             + self.document.len()
+            + self.follow.len()
     }
 
     /// The submission, if this is a single call with a single one.
@@ -97,6 +101,7 @@ impl Batch {
         tell(self.purge, answers.purge);
         tell(self.mark, answers.mark);
         tell(self.document, answers.document);
+        tell(self.follow, answers.follow);
         tell(self.claim, answers.claim).into_iter().flatten().collect()
     }
 
@@ -111,6 +116,7 @@ impl Batch {
         refuse(self.purge, &why);
         refuse(self.mark, &why);
         refuse(self.document, &why);
+        refuse(self.follow, &why);
     }
 
     /// The same calls, each in a batch of its own.
@@ -124,6 +130,7 @@ impl Batch {
         let purge = self.purge.into_iter().map(Job::Purge);
         let mark = self.mark.into_iter().map(Job::Mark);
         let document = self.document.into_iter().map(Job::Document);
+        let follow = self.follow.into_iter().map(Job::Follow);
         let all = declare
             .chain(submit)
             .chain(apply)
@@ -132,7 +139,8 @@ impl Batch {
             .chain(claim)
             .chain(purge)
             .chain(mark)
-            .chain(document);
+            .chain(document)
+            .chain(follow);
         all.map(|job| std::iter::once(job).collect()).collect()
     }
 }

@@ -62,9 +62,7 @@ pub(crate) async fn write(
         .bind(id.namespace.as_str())
         .bind(id.name.as_str());
     let statement = match body {
-        Some(body) => {
-            statement.bind(i64::try_from(write.version()).unwrap_or(i64::MAX)).bind(body.as_str())
-        }
+        Some(body) => statement.bind(i64::try_from(write.version()).unwrap_or(i64::MAX)).bind(body.as_str()),
         None => statement,
     };
     statement.execute(connection).await.while_trying("write a document")?;

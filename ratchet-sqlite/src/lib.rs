@@ -20,6 +20,7 @@ mod document;
 mod effects;
 mod enqueue;
 mod error;
+mod follow;
 mod gates;
 mod inspect;
 mod ledger;

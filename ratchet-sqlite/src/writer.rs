@@ -19,9 +19,10 @@ use tokio::sync::{mpsc, watch};
 
 use crate::batch::{Applied, Asked, Batch};
 use crate::error::{Fault, While as _};
+use crate::follow::{Looked, Whose};
 use crate::options::Sources;
 use crate::place::Place;
-use crate::{apply, claim, declare, document, gates, maintenance, mark, submit};
+use crate::{apply, claim, declare, document, follow, gates, maintenance, mark, submit};
 
 /// How many calls share one commit at the most; bounds how long the first of them waits for the last.
 const MOST_CALLS: usize = 512;
@@ -37,6 +38,7 @@ pub(crate) enum Job {
     Purge(Asked<usize, usize>),
     Mark(Asked<MarkChange, StoreMark>),
     Document(Asked<DocumentWrite, DocumentWritten>),
+    Follow(Asked<Whose, Looked>),
 }
 
 /// The answers to a batch, in the order of its questions.
@@ -51,6 +53,7 @@ pub(crate) struct Answers {
     pub(crate) purge: Vec<usize>,
     pub(crate) mark: Vec<StoreMark>,
     pub(crate) document: Vec<DocumentWritten>,
+    pub(crate) follow: Vec<Looked>,
 }
 
 pub(crate) struct Writer {
@@ -170,6 +173,9 @@ async fn work(connection: &mut SqliteConnection, batch: &Batch, sources: &Source
     for asked in &batch.expire {
         answers.expire.push(maintenance::expire(connection, asked.question, sources).await?);
     }
+    for asked in &batch.follow {
+        answers.follow.push(follow::follow(connection, &asked.question, sources).await?);
+    }
     for asked in &batch.claim {
         answers.claim.push(claim::claim(connection, &asked.question, sources).await?);
     }
@@ -203,6 +209,7 @@ impl Answers {
         self.submit.iter().flatten().any(new)
             || self.apply.iter().flatten().any(made_due)
             || self.expire.iter().any(|decided| *decided > 0)
+            || self.follow.iter().any(|looked| looked.due)
             || self.apply.iter().any(|answers| ends.came_with(answers))
     }
 }

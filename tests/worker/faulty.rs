@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ratchet::ledger::{
-    Capabilities, Claim, Count, Declaration, Declared, Document, DocumentId, DocumentQuery, DocumentWrite,
-    DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange, Offer, Order, Page, Served, StoreMark,
-    Unserved,
+    Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId, DocumentQuery,
+    DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange, Offer, Order, Page,
+    Served, StoreMark, Unserved,
 };
 use ratchet::{
     Answer, Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Ratchet, Record, RecordId,
@@ -159,6 +159,10 @@ impl Ledger for FaultyLedger {
         self.inner.expire(limit)
     }
 
+    fn follow(&self, limit: usize) -> LedgerFuture<'_, usize> {
+        self.inner.follow(limit)
+    }
+
     fn purge(&self, limit: usize) -> LedgerFuture<'_, usize> {
         self.inner.purge(limit)
     }
@@ -183,6 +187,14 @@ impl Ledger for FaultyLedger {
     ) -> LedgerFuture<'_, Vec<Record>> {
         self.questions.fetch_add(1, Ordering::SeqCst);
         self.inner.to_reconcile(namespace, served, limit)
+    }
+
+    fn places(&self, ids: Vec<RecordId>) -> LedgerFuture<'_, Vec<Option<Cursor>>> {
+        self.inner.places(ids)
+    }
+
+    fn at(&self, place: Cursor) -> LedgerFuture<'_, Option<Stored>> {
+        self.inner.at(place)
     }
 
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {

@@ -120,6 +120,11 @@ name!(
 );
 
 name!(
+    /// Which records belong together: a run of a workflow, a batch. No part of their identity.
+    GroupId, "a group's name", 64, MIXED, "letters, digits, `_`, `.`, `+` and `-`"
+);
+
+name!(
     /// What a document is, in the words of the surface that keeps it.
     DocumentKind, "a document's kind", 64, LOWER, "a-z, 0-9, `_`, `.` and `-`"
 );

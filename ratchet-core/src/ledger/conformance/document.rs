@@ -28,7 +28,7 @@ impl Fixture {
         self.ledger.write_document(write).await.expect("write_document")
     }
 
-    async fn make(&self, id: DocumentId, text: &str) -> Document {
+    async fn make_document(&self, id: DocumentId, text: &str) -> Document {
         let made = Document { id: id.clone(), version: 1, body: body(text) };
         assert_eq!(self.write(DocumentWrite::new(id, body(text))).await, DocumentWritten::Done);
         made
@@ -47,7 +47,7 @@ impl Fixture {
 /// What was written is found, and a second one under its name is told what stands.
 pub async fn a_document_is_written_once_and_found(fixture: Fixture) {
     assert_eq!(fixture.document(&run("a")).await, None);
-    let made = fixture.make(run("a"), "first").await;
+    let made = fixture.make_document(run("a"), "first").await;
     assert_eq!(fixture.document(&run("a")).await.as_ref(), Some(&made));
     let second = fixture.write(DocumentWrite::new(run("a"), body("second"))).await;
     assert_eq!(second, DocumentWritten::Other(Some(made.clone())));
@@ -56,7 +56,7 @@ pub async fn a_document_is_written_once_and_found(fixture: Fixture) {
 
 /// A write in the version that stands makes the next one; any other changes nothing.
 pub async fn a_write_needs_the_version_that_stands(fixture: Fixture) {
-    let made = fixture.make(run("a"), "first").await;
+    let made = fixture.make_document(run("a"), "first").await;
     let replaced = fixture.write(DocumentWrite::replacing(&made, body("second"))).await;
     assert_eq!(replaced, DocumentWritten::Done);
     let stands = Document { version: 2, body: body("second"), ..made.clone() };
@@ -73,7 +73,7 @@ pub async fn a_write_needs_the_version_that_stands(fixture: Fixture) {
 
 /// Only what the caller has seen is deleted, and its name is free then.
 pub async fn a_document_is_deleted_as_it_was_seen(fixture: Fixture) {
-    let made = fixture.make(run("a"), "first").await;
+    let made = fixture.make_document(run("a"), "first").await;
     assert!(fixture.write(DocumentWrite::replacing(&made, body("second"))).await.is_done());
     let stands = Document { version: 2, body: body("second"), ..made.clone() };
     let late = fixture.write(DocumentWrite::deleting(&made)).await;
@@ -81,16 +81,16 @@ pub async fn a_document_is_deleted_as_it_was_seen(fixture: Fixture) {
     assert!(fixture.write(DocumentWrite::deleting(&stands)).await.is_done());
     assert_eq!(fixture.document(&run("a")).await, None);
     assert_eq!(fixture.write(DocumentWrite::deleting(&stands)).await, DocumentWritten::Other(None));
-    fixture.make(run("a"), "again").await;
+    fixture.make_document(run("a"), "again").await;
 }
 
 /// A page holds what its kind, namespace and prefix say, by the bytes of the names.
 pub async fn documents_are_read_in_pages_of_one_kind(fixture: Fixture) {
     for name in ["b/2", "a", "b/10", "b/%", "B/1", "c", "b/ä", "b"] {
-        fixture.make(run(name), name).await;
+        fixture.make_document(run(name), name).await;
     }
-    fixture.make(id(API_KEY, "b/3"), "another kind").await;
-    fixture.make(DocumentId { namespace: TENANT, ..run("b/4") }, "another namespace").await;
+    fixture.make_document(id(API_KEY, "b/3"), "another kind").await;
+    fixture.make_document(DocumentId { namespace: TENANT, ..run("b/4") }, "another namespace").await;
     let all = DocumentQuery::of(RUN, Namespace::DEFAULT);
     let names = ["B/1", "a", "b", "b/%", "b/10", "b/2", "b/ä", "c"];
     assert_eq!(fixture.names(all.clone()).await, names);
@@ -115,13 +115,13 @@ pub async fn documents_are_read_in_pages_of_one_kind(fixture: Fixture) {
 pub async fn any_text_is_kept(fixture: Fixture) {
     let name = format!("{}\\'\"_%😀", "n".repeat(245));
     let longest = "\0\\\"'😀".repeat(4_000);
-    let made = fixture.make(run(&name), &longest).await;
+    let made = fixture.make_document(run(&name), &longest).await;
     assert_eq!(fixture.document(&run(&name)).await, Some(made));
 }
 
 /// Of many who replace the same version, one is done, and the others are told what it wrote.
 pub async fn one_of_many_writers_is_done(fixture: Fixture) {
-    let made = fixture.make(run("a"), "first").await;
+    let made = fixture.make_document(run("a"), "first").await;
     let ledger = Arc::clone(&fixture.ledger);
     let tasks: Vec<_> = (0..16)
         .map(|number| {
