@@ -237,7 +237,7 @@ impl Client {
         self.manage(
             id,
             "replay",
-            Command::Replay { by: by.to_owned(), reason: reason.to_owned(), accept_risk },
+            Command::Replay { by: by.to_owned(), reason: reason.to_owned(), accept_risk, at_most: None },
         )
         .await
     }

@@ -120,6 +120,8 @@ pub enum Command {
         reason: String,
         /// The caller accepts that the effect may happen twice.
         accept_risk: bool,
+        /// How many executions follow at the most; as many as the policy says if there is no wish.
+        at_most: Option<u32>,
     },
 }
 

@@ -88,8 +88,8 @@ pub fn decide(record: &Record, command: &Command, moment: Moment) -> Result<Deci
         Command::Resolve { by, reason, seen, verdict } => {
             resolve::resolve(record, by, reason, *seen, verdict, moment.now)
         }
-        Command::Replay { by, reason, accept_risk } => {
-            resolve::replay(record, by, reason, *accept_risk, moment.now)
+        Command::Replay { by, reason, accept_risk, at_most } => {
+            resolve::replay(record, by, reason, *accept_risk, *at_most, moment.now)
         }
     }
 }

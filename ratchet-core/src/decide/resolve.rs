@@ -112,6 +112,7 @@ pub(super) fn replay(
     by: &str,
     reason: &str,
     accept_risk: bool,
+    at_most: Option<u32>,
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     match record.state {
@@ -128,6 +129,10 @@ pub(super) fn replay(
     }
     next.risk_accepted = accept_risk && record.may_be_applied();
     run_again(&mut next, now);
+    if let Some(executions) = at_most {
+        // The others count as made.
+        next.spent = record.policy.retry.max_attempts.saturating_sub(executions);
+    }
     let answer = Answer::Now(next.state);
     Ok(audited(record, next, answer, "replay", by, reason, now))
 }

@@ -178,7 +178,7 @@ fn cancel() -> Command {
 }
 
 fn replay(accept_risk: bool) -> Command {
-    Command::Replay { by: "bo".to_owned(), reason: "once more".to_owned(), accept_risk }
+    Command::Replay { by: "bo".to_owned(), reason: "once more".to_owned(), accept_risk, at_most: None }
 }
 
 fn resolve(verdict: Verdict) -> Command {

@@ -174,7 +174,12 @@ pub(super) fn cancel() -> Command {
 }
 
 pub(super) fn replay(accept_risk: bool) -> Command {
-    Command::Replay { by: "bo".to_owned(), reason: "the card was renewed".to_owned(), accept_risk }
+    Command::Replay {
+        by: "bo".to_owned(),
+        reason: "the card was renewed".to_owned(),
+        accept_risk,
+        at_most: None,
+    }
 }
 
 pub(super) fn resolve(seen: u64, verdict: Verdict) -> Command {
