@@ -28,8 +28,10 @@ pub(crate) fn need_cargo_deny() -> Result<(), Failed> {
     run(&format!("cargo install --locked --debug --root {FOLDER} cargo-deny@0.20.2"))
 }
 
-/// What the tests use of Python's: a client of `PostgreSQL`, a mail server and the SDK of a payment provider.
-const PYTHON_PACKAGES: &str = "psycopg[binary]==3.3.9 aiosmtpd==1.4.6 stripe==16.1.0";
+/// What the tests use of Python's: a client of `PostgreSQL`, a mail server, the SDK of a payment provider, a client of
+/// `ratchet serve`, and a program that tries what a description of an API allows.
+const PYTHON_PACKAGES: &str =
+    "psycopg[binary]==3.3.9 aiosmtpd==1.4.6 stripe==16.1.0 getratchet==0.2.3 schemathesis==4.32.5";
 
 /// A Python with the packages of the tests, in the folder of build products.
 pub(crate) fn need_python() -> Result<(), Failed> {
@@ -66,7 +68,8 @@ pub(crate) fn need_http_clients() -> Result<(), Failed> {
 
 /// Chromium and the program that drives it, from Debian's packages, for the tests of the operators' pages.
 pub(crate) fn need_browser() -> Result<(), Failed> {
-    for (line, package) in [("chromium --version", "chromium"), ("chromedriver --version", "chromium-driver")] {
+    for (line, package) in [("chromium --version", "chromium"), ("chromedriver --version", "chromium-driver")]
+    {
         if !works(line) {
             install(package)?;
         }

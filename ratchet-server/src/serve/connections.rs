@@ -21,6 +21,7 @@ use tokio::time::{sleep, timeout};
 use tower_service::Service as _;
 
 use super::App;
+use super::patient::Patient;
 
 /// Room for the head of a request: no header of the protocol is long.
 const HEAD_BYTES: usize = 16 * 1024;
@@ -84,7 +85,8 @@ async fn connection(stream: TcpStream, router: Router, patience: Duration, watch
     let service = service_fn(move |request: Request<Incoming>| answer(router.clone(), request));
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(HEAD_BYTES);
-    let served = watcher.watch(http.serve_connection(TokioIo::new(stream), service)).await;
+    let served =
+        watcher.watch(http.serve_connection(TokioIo::new(Patient::new(stream, patience)), service)).await;
     if let Err(error) = served {
         tracing::debug!(%error, "a connection ended");
     }

@@ -18,7 +18,7 @@ pub(crate) struct Limits {
     /// The most bytes that the body of a request may have.
     #[arg(long, default_value_t = 512 * 1024)]
     pub(crate) body: usize,
-    /// How many seconds a client may take to send the head of a request, and as long again for its body.
+    /// How many seconds a client may take to send the head of a request, again its body, and to read something of the answer.
     #[arg(long, default_value = "10", value_parser = seconds)]
     pub(crate) patience: Duration,
     /// How many seconds what is under way may go on after the server was asked to stop.

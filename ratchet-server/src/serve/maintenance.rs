@@ -23,8 +23,12 @@ pub(super) async fn run(app: App) {
     let mut until_purge = 0;
     loop {
         beats.tick().await;
+        app.look_at_store().await;
         if let Err(error) = expire(&app).await {
             tracing::warn!(%error, "leases that are over could not be decided about; trying again");
+        }
+        if let Err(error) = follow(&app).await {
+            tracing::warn!(%error, "waiting records could not be decided about; trying again");
         }
         if until_purge == 0 {
             until_purge = BEATS_PER_PURGE;
@@ -34,6 +38,12 @@ pub(super) async fn run(app: App) {
         }
         until_purge -= 1;
     }
+}
+
+/// Those whose predecessor has ended elsewhere.
+async fn follow(app: &App) -> Result<(), LedgerError> {
+    while app.ledger().follow(BATCH).await? == BATCH {}
+    Ok(())
 }
 
 async fn expire(app: &App) -> Result<(), LedgerError> {

@@ -4,22 +4,27 @@ mod app;
 pub(crate) mod auth;
 mod body;
 mod connections;
+mod declarations;
 mod health;
 pub(crate) mod keys;
 mod limits;
 mod maintenance;
 mod metrics;
 mod observe;
+mod patient;
 pub(crate) mod problem;
 mod rate;
+mod restored;
 pub(crate) mod shelf;
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use axum::Router;
 use clap::Args;
+use ratchet::ledger::HighWaterFile;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::level_filters::LevelFilter;
@@ -42,6 +47,10 @@ pub(crate) struct ServeArguments {
     /// What is logged on standard error, as JSON: `off`, `error`, `warn`, `info`, `debug`.
     #[arg(long, default_value = "info")]
     log: LevelFilter,
+    /// A file that outlives the server, on another disk than the store, in which the store's high-water mark is kept: a
+    /// restored backup is recognised by it. Unless named, a store in a file has it beside that, and one on a server has none.
+    #[arg(long)]
+    high_water_file: Option<PathBuf>,
     #[command(flatten)]
     limits: Limits,
 }
@@ -63,7 +72,8 @@ pub(crate) fn print_openapi() -> Result<ExitCode, Error> {
 }
 
 async fn serve(arguments: &ServeArguments) -> Result<(), Error> {
-    let app = App::open(&arguments.store, arguments.limits.clone()).await?;
+    let mark = arguments.high_water_file.as_deref().map(HighWaterFile::new);
+    let app = App::open(&arguments.store, mark, arguments.limits.clone()).await?;
     let address = arguments.listen;
     let listener =
         TcpListener::bind(address).await.map_err(|reason| Error::NotListening { address, reason })?;

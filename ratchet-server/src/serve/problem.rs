@@ -7,6 +7,8 @@ use ratchet::LedgerError;
 use serde::Serialize;
 use utoipa::{IntoResponses, ToSchema};
 
+use super::shelf::KeepError;
+
 /// Why a request was not carried out.
 #[derive(Debug)]
 pub(crate) struct Problem {
@@ -86,6 +88,11 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", text)
     }
 
+    /// It may work a little later.
+    pub(crate) fn unavailable(text: &str) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", text).retry_after(1)
+    }
+
     pub(crate) fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
         self
@@ -98,6 +105,15 @@ impl From<LedgerError> for Problem {
         tracing::error!(%error, "the store failed");
         let text = "the store does not answer; asking again with the same idempotency key is safe";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "STORE_UNAVAILABLE", text).retry_after(1)
+    }
+}
+
+impl From<KeepError> for Problem {
+    fn from(error: KeepError) -> Self {
+        match error {
+            KeepError::Ledger(error) => error.into(),
+            KeepError::Body(error) => Self::malformed(format!("this cannot be kept: {error}")),
+        }
     }
 }
 
