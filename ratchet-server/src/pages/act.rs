@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use ratchet::decide::{ReplayPreview, UnconfirmedEffect, preview_replay};
 use ratchet::ledger::Cursor;
-use ratchet::{Client, ManageError, Payload, Record, Timestamp, Verdict};
+use ratchet::{Client, ManageError, Payload, Record, Stored, Timestamp, Verdict};
 
 use super::acts::{Act, possible};
 use super::fault::{Fault, refused};
@@ -42,9 +42,13 @@ pub(super) async fn ask(
 }
 
 async fn found(signed_in: &SignedIn, place: i64) -> Result<Placed, Fault> {
-    let placed = place::at(&signed_in.client, Cursor(place)).await?;
-    let operator = &signed_in.session.operator;
-    placed.filter(|placed| operator.may_see(&placed.record.id.operation)).ok_or(Fault::NoRecord)
+    let place = Cursor(place);
+    match place::at(&signed_in.client, place).await? {
+        Some(Stored::Record(record)) if signed_in.session.operator.may_see(&record.id.operation) => {
+            Ok(Placed { place, record: *record })
+        }
+        _ => Err(Fault::NoRecord),
+    }
 }
 
 pub(super) async fn carry_out(
@@ -56,8 +60,9 @@ pub(super) async fn carry_out(
     let problem = match checked(act, &placed.record, &fields) {
         Err(problem) => problem,
         Ok(reason) => match perform(&signed_in, act, &placed.record, &fields, reason).await {
-            Ok(()) => {
-                return Ok(Redirect::to(&format!("{}?done={}", placed.path(), act.path())).into_response());
+            Ok(now_at) => {
+                let path = place::path(now_at.unwrap_or(placed.place));
+                return Ok(Redirect::to(&format!("{path}?done={}", act.path())).into_response());
             }
             Err(Undone::Form(problem)) => problem.to_owned(),
             Err(Undone::Ledger(error)) => refused(error)?,
@@ -99,27 +104,31 @@ enum Undone {
     Ledger(ManageError),
 }
 
+/// Where the record is that an act has made, if it made one.
 async fn perform(
     signed_in: &SignedIn,
     act: Act,
     record: &Record,
     fields: &Fields,
     reason: &str,
-) -> Result<(), Undone> {
+) -> Result<Option<Cursor>, Undone> {
     let client: &Client = &signed_in.client;
     let by = signed_in.session.operator.signature();
     let id = record.id.clone();
     let done = match act {
         Act::Reconcile => {
             let verdict = verdict(fields.get("found"), fields.get("result")).map_err(Undone::Form)?;
-            client.resolve(id, &by, reason, record.token, verdict).await.map(drop)
+            client.resolve(id, &by, reason, record.token, verdict).await
         }
-        Act::Replay => client.replay(id, &by, reason, false).await.map(drop),
-        Act::AcceptRisk => client.replay(id, &by, reason, true).await.map(drop),
-        Act::Release => client.renew(record, &by, reason).await.map(drop),
-        Act::Cancel => client.cancel(id, &by, reason).await.map(drop),
+        Act::Replay => client.replay(id, &by, reason, false).await,
+        Act::AcceptRisk => client.replay(id, &by, reason, true).await,
+        Act::Cancel => client.cancel(id, &by, reason).await,
+        Act::Release => {
+            let released = client.renew(record, &by, reason).await.map_err(Undone::Ledger)?;
+            return place::of(client, &released).await.map_err(|error| Undone::Ledger(error.into()));
+        }
     };
-    done.map_err(Undone::Ledger)
+    done.map(|_| None).map_err(Undone::Ledger)
 }
 
 fn verdict(found: &str, result: &str) -> Result<Verdict, &'static str> {

@@ -126,7 +126,7 @@ impl Act {
 pub(super) fn possible(record: &Record, now: Timestamp) -> Vec<Act> {
     match record.state {
         RecordState::Running if record.cancel_requested => vec![],
-        RecordState::Pending | RecordState::Running => vec![Act::Cancel],
+        RecordState::Waiting | RecordState::Pending | RecordState::Running => vec![Act::Cancel],
         RecordState::Uncertain | RecordState::Abandoned => {
             let is_safe = preview_replay(record, now).decision.is_ok();
             vec![Act::Reconcile, if is_safe { Act::Replay } else { Act::AcceptRisk }]
@@ -134,6 +134,6 @@ pub(super) fn possible(record: &Record, now: Timestamp) -> Vec<Act> {
         RecordState::Failed | RecordState::Exhausted | RecordState::Cancelled => {
             vec![Act::Replay, Act::Release]
         }
-        RecordState::Succeeded => vec![Act::Release],
+        RecordState::Succeeded | RecordState::Skipped => vec![Act::Release],
     }
 }

@@ -16,10 +16,20 @@ pub(super) struct Explained {
 
 pub(super) fn explain(record: &Record, now: Timestamp) -> Explained {
     match record.state {
+        RecordState::Waiting => waiting(record),
         RecordState::Pending => pending(record, now),
         RecordState::Running => running(record, now),
         RecordState::Uncertain => uncertain(record, now),
         ended => settled(record, ended),
+    }
+}
+
+fn waiting(record: &Record) -> Explained {
+    let on = record.after.as_ref().map_or("success", |after| after.on.as_str());
+    Explained {
+        headline: "It waits until the record that it comes after has ended.".to_owned(),
+        why: vec![format!("It is executed on {on} of that record, and skipped on any other end.")],
+        next: vec!["Nothing has to be done: it is decided about as soon as that record ends.".to_owned()],
     }
 }
 
@@ -148,6 +158,9 @@ fn reason(why: Uncertainty) -> &'static str {
             "The next request would differ from the one that was sent first, under the same key: it was stopped before \
              it left."
         }
+        Uncertainty::NotRetryable => {
+            "The handler failed without a word about the effect, and said that another attempt is of no use."
+        }
         Uncertainty::Cancelled => "It was cancelled after an attempt that may have had its effect.",
         other => other.explain(),
     }
@@ -164,6 +177,10 @@ fn settled(record: &Record, state: RecordState) -> Explained {
             last_cause(record).into_iter().collect::<Vec<String>>(),
         ),
         RecordState::Cancelled => ("It was cancelled before it had any effect.", Vec::new()),
+        RecordState::Skipped => (
+            "It was never executed: the record that it comes after ended in another way.",
+            vec!["What becomes of that record later changes nothing about it.".to_owned()],
+        ),
         _ => (
             "The effect may have happened; it was given up, as its operation allows (`may_lose`).",
             last_cause(record).into_iter().collect(),

@@ -62,8 +62,10 @@ impl Pages {
         match auth::authenticate(&self.app, key).await {
             Ok(grant) if grant.has(Scope::Operator) => Ok(Some(Operator { name: name.to_owned(), grant })),
             Ok(_) => Ok(None),
-            Err(problem) if problem.into_response().status().is_server_error() => Err(Fault::NoAnswer),
-            Err(_) => Ok(None),
+            Err(problem) => match problem.into_response().status() {
+                status if status.is_server_error() => Err(Fault::NoAnswer),
+                _ => Ok(None),
+            },
         }
     }
 }

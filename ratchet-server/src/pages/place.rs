@@ -23,12 +23,10 @@ pub(super) fn path(place: Cursor) -> String {
     format!("/records/{}", place.0)
 }
 
-/// The record at a place, if there is one in this namespace.
-pub(super) async fn at(client: &Client, place: Cursor) -> Result<Option<Placed>, LedgerError> {
-    let filter = Filter { after: Some(Cursor(place.0.saturating_sub(1))), limit: 1, ..Filter::default() };
-    let page = client.list(filter).await?;
-    let record = page.records.into_iter().next().filter(|_| page.next == Some(place));
-    Ok(record.map(|record| Placed { place, record }))
+/// What is at a place, if that is in the namespace of the client.
+pub(super) async fn at(client: &Client, place: Cursor) -> Result<Option<Stored>, LedgerError> {
+    let found = client.ledger().at(place).await?;
+    Ok(found.filter(|stored| stored.id().namespace == *client.namespace()))
 }
 
 /// A page of a listing.
@@ -37,26 +35,16 @@ pub(super) struct Listed {
     pub(super) next: Option<Cursor>,
 }
 
-/// A page of records, with their places. Those of operations that the key is not for are left out.
+/// A page of records. Those of operations that the key is not for are left out.
 pub(super) async fn list(
     client: &Client,
-    mut filter: Filter,
+    filter: Filter,
     operator: &Operator,
 ) -> Result<Listed, LedgerError> {
-    let wanted = filter.limit;
-    let mut records = Vec::new();
-    filter.limit = 1;
-    for _ in 0..wanted {
-        let page = client.list(filter.clone()).await?;
-        let (Some(record), Some(place)) = (page.records.into_iter().next(), page.next) else {
-            return Ok(Listed { records, next: None });
-        };
-        filter.after = Some(place);
-        if operator.may_see(&record.id.operation) {
-            records.push(Placed { place, record });
-        }
-    }
-    Ok(Listed { records, next: filter.after })
+    let page = client.list(filter).await?;
+    let placed = page.places.into_iter().zip(page.records).map(|(place, record)| Placed { place, record });
+    let records = placed.filter(|placed| operator.may_see(&placed.record.id.operation)).collect();
+    Ok(Listed { records, next: page.next })
 }
 
 /// Where the newest record under a key is; `key#2` names the second generation.
@@ -82,16 +70,5 @@ pub(super) async fn under_key(
 
 /// Where a record is.
 pub(super) async fn of(client: &Client, id: &RecordId) -> Result<Option<Cursor>, LedgerError> {
-    let mut filter = Filter { operation: Some(id.operation.clone()), limit: 500, ..Filter::default() };
-    loop {
-        let page = client.list(filter.clone()).await?;
-        if let Some(index) = page.records.iter().position(|record| record.id == *id) {
-            let up_to_it = Filter { limit: index + 1, ..filter };
-            return Ok(client.list(up_to_it).await?.next);
-        }
-        match page.next {
-            Some(next) => filter.after = Some(next),
-            None => return Ok(None),
-        }
-    }
+    Ok(client.ledger().places(vec![id.clone()]).await?.pop().flatten())
 }

@@ -3,8 +3,9 @@
 use axum::extract::{Path, Query};
 use maud::{Markup, html};
 use ratchet::contract::MechanismKind;
+use ratchet::decide::Stored;
 use ratchet::ledger::Cursor;
-use ratchet::{OnUnknown, Record, Timestamp};
+use ratchet::{OnUnknown, Record, RecordId, RecordState, StepState, Timestamp};
 use serde::Deserialize;
 
 use super::acts::{Act, possible};
@@ -29,11 +30,20 @@ pub(super) async fn show(
     Query(After { done }): Query<After>,
 ) -> Result<Markup, Fault> {
     let client = &signed_in.client;
-    let placed = place::at(client, Cursor(place)).await?.ok_or(Fault::NoRecord)?;
-    let record = &placed.record;
-    if !signed_in.session.operator.may_see(&record.id.operation) {
+    let place = Cursor(place);
+    let stored = place::at(client, place).await?.ok_or(Fault::NoRecord)?;
+    if !signed_in.session.operator.may_see(&stored.id().operation) {
         return Err(Fault::NoRecord);
     }
+    let placed = match stored {
+        Stored::Record(record) => Placed { place, record: *record },
+        Stored::Tombstone(rest) => return Ok(purged(&signed_in, &rest.id, rest.state, rest.ended_at)),
+    };
+    let record = &placed.record;
+    let before = match &record.after {
+        Some(after) => place::of(client, &after.id).await?,
+        None => None,
+    };
     let now = signed_in.now().await?;
     let attempts = client.attempts(record.id.clone()).await?;
     let decisions = client.audit(record.id.clone()).await?;
@@ -52,13 +62,23 @@ pub(super) async fn show(
             section { h2 { "What happened" } (timeline::show(record, &attempts, &decisions, now)) }
             div.columns {
                 section { h2 { "What was sent" } (sent::show(record)) (steps(record)) }
-                section { h2 { "About it" } (facts(record, now)) }
+                section { h2 { "About it" } (facts(record, before, now)) }
             }
             section { h2 { "Input and result" } (payloads.show()) }
         }
     };
     let title = format!("{} {}", record.id.operation, record.state);
     Ok(Page { title: &title, place: Place::Records, refresh: Some(3), body }.render(&signed_in.session))
+}
+
+/// What is left of a purged record.
+fn purged(signed_in: &SignedIn, id: &RecordId, ended_as: RecordState, at: Timestamp) -> Markup {
+    let body = html! {
+        p.crumbs { a href="/records" { "← Records" } }
+        h1.key { (key(id)) }
+        p { "This record is purged: it was " (state(ended_as)) " at " (moment(at)) ". Its identity stays taken." }
+    };
+    Page { title: "Purged", place: Place::Records, refresh: None, body }.render(&signed_in.session)
 }
 
 fn head(record: &Record) -> Markup {
@@ -106,10 +126,10 @@ fn acts(placed: &Placed, now: Timestamp) -> Markup {
 }
 
 fn steps(record: &Record) -> Markup {
-    let told = |state: ratchet::StepState| match state {
-        ratchet::StepState::Started => "entered, and nothing more is known",
-        ratchet::StepState::NotApplied => "certainly had no effect so far",
-        ratchet::StepState::Done => "done",
+    let told = |state: StepState| match state {
+        StepState::Started => "entered, and nothing more is known",
+        StepState::NotApplied => "certainly had no effect so far",
+        StepState::Done => "done",
     };
     html! {
         @if !record.steps.is_empty() {
@@ -124,7 +144,7 @@ fn steps(record: &Record) -> Markup {
     }
 }
 
-fn facts(record: &Record, now: Timestamp) -> Markup {
+fn facts(record: &Record, before: Option<Cursor>, now: Timestamp) -> Markup {
     let terms = &record.effect.contract;
     let retry = &record.policy.retry;
     html! {
@@ -135,6 +155,17 @@ fn facts(record: &Record, now: Timestamp) -> Markup {
             @if let Some(lease) = &record.lease {
                 dt { "Lease" } dd { "of " code { (lease.worker) } ", ends " (when(lease.until, now)) ", token " (record.token) }
             }
+            @if let Some(after) = &record.after {
+                dt { "Comes after" }
+                dd {
+                    @match before {
+                        Some(place) => a.key href=(place::path(place)) { (key(&after.id)) },
+                        None => span.key { (key(&after.id)) },
+                    }
+                    ", on " (after.on.as_str())
+                }
+            }
+            @if let Some(group) = &record.group { dt { "Group" } dd { code { (group) } } }
             dt { "Queue" } dd { (record.queue) ", priority " (record.priority.0) }
             dt { "Attempts" } dd { (record.attempts) " started, " (record.spent) " of " (retry.max_attempts) " spent" }
             dt { "Destination" } dd { (mechanism(terms.mechanism())) @if let Some(name) = terms.name() { ": " code { (name) } } }

@@ -60,6 +60,7 @@ pub(super) fn state(state: RecordState) -> Markup {
 /// What a state means, in the words of the documentation.
 pub(super) fn meaning(state: RecordState) -> &'static str {
     match state {
+        RecordState::Waiting => "waits for another record",
         RecordState::Pending => "waits for a worker",
         RecordState::Running => "has a worker",
         RecordState::Succeeded => "the effect happened",
@@ -68,6 +69,7 @@ pub(super) fn meaning(state: RecordState) -> &'static str {
         RecordState::Uncertain => "the effect may have happened",
         RecordState::Cancelled => "stopped before any effect",
         RecordState::Abandoned => "unknown, and given up as declared",
+        RecordState::Skipped => "never executed: the other branch was taken",
     }
 }
 
@@ -92,6 +94,7 @@ pub(super) fn cause(kind: CauseKind) -> String {
         CauseKind::Shutdown => "the worker was stopped meanwhile",
         CauseKind::LeaseLost => "the worker did not report before its lease ended",
         CauseKind::Cancelled => "it was cancelled meanwhile",
+        CauseKind::NotRetryable => "the handler failed, and said that another attempt is of no use",
         CauseKind::NotAdmitted => "the destination takes nothing more at the moment, so nothing was sent",
         CauseKind::Connect => "the destination could not be reached, so nothing was sent",
         CauseKind::Transport => "the connection broke after the request may have left",

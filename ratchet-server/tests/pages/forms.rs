@@ -184,10 +184,8 @@ async fn pages_show_no_more_than_they_may() {
         let mut addresses = page.split("href=\"").chain(page.split("action=\"")).skip(1);
         assert!(addresses.all(|rest| !rest.split('"').next().unwrap().contains("transfer:")), "{page}");
     }
-    let found = visitor.post(
-        "/records/find",
-        &[("form_token", &hidden_field(&visitor.page("/records").await, "form_token")), ("key", LOST)],
-    );
+    let token = hidden_field(&visitor.page("/records").await, "form_token");
+    let found = visitor.post("/records/find", &[("form_token", &token), ("key", LOST)]);
     assert_eq!(found.await.headers()["location"], uncertain_record(&visitor).await);
     assert_eq!(shop.record(&lost).await.state, RecordState::Uncertain);
 }
