@@ -185,8 +185,8 @@ async fn pages_show_no_more_than_they_may() {
         assert!(addresses.all(|rest| !rest.split('"').next().unwrap().contains("transfer:")), "{page}");
     }
     let token = hidden_field(&visitor.page("/records").await, "form_token");
-    let found = visitor.post("/records/find", &[("form_token", &token), ("key", LOST)]);
-    assert_eq!(found.await.headers()["location"], uncertain_record(&visitor).await);
+    let found = visitor.post("/records/find", &[("form_token", &token), ("key", LOST)]).await;
+    assert_eq!(found.headers()["location"], uncertain_record(&visitor).await);
     assert_eq!(shop.record(&lost).await.state, RecordState::Uncertain);
 }
 
