@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
-use ratchet_core::ledger::follow::{Followers, ended};
+use ratchet_core::ledger::follow::{Followers, ended, waits_again};
 use ratchet_core::ledger::{
     AuditPage, AwaitedEnds, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
     DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
@@ -33,6 +33,9 @@ use crate::readers::{Lent, Readers};
 use crate::session::Connector;
 use crate::works::{Admits, Applies, Claims, Submits};
 use crate::{audit, declare, document, follow, gates, inspect, maintenance, mark, overview, read};
+
+/// How many waiting records are looked at when one of them waits anew.
+const MOST_LOOKED_AT: usize = 1024;
 
 /// A ledger in a PostgreSQL database.
 ///
@@ -224,6 +227,11 @@ impl Ledger for PostgresLedger {
         Box::pin(async move {
             let ids = self.followers.before(&orders);
             let answers = self.applies.ask(orders).await?;
+            if waits_again(&answers)
+                && let Err(error) = self.follow(MOST_LOOKED_AT).await
+            {
+                tracing::warn!(%error, "records that wait were not decided about; trying again later");
+            }
             self.follow_ended(ended(ids, &answers)).await;
             Ok(answers)
         })

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
-use ratchet_core::ledger::follow::{Followers, ended};
+use ratchet_core::ledger::follow::{Followers, ended, waits_again};
 use ratchet_core::ledger::{
     AuditPage, AwaitedEnds, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
     DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
@@ -30,6 +30,9 @@ use crate::{audit, declare, document, gates, inspect, mark, overview, read};
 
 /// How many calls wait for the writer before further ones wait to be let in.
 const WAITING_CALLS: usize = 1024;
+
+/// How many waiting records are looked at when one of them waits anew.
+const MOST_LOOKED_AT: usize = 1024;
 
 /// A ledger in an SQLite database.
 ///
@@ -192,6 +195,11 @@ impl Ledger for SqliteLedger {
         Box::pin(async move {
             let ids = self.followers.before(&orders);
             let answers = self.ask_all(Job::Apply, orders).await?;
+            if waits_again(&answers)
+                && let Err(error) = self.follow(MOST_LOOKED_AT).await
+            {
+                tracing::warn!(%error, "records that wait were not decided about; trying again later");
+            }
             self.follow_ended(ended(ids, &answers)).await;
             Ok(answers)
         })

@@ -189,7 +189,10 @@ fn unknown(record: &mut Record, retry_after: Option<Duration>, moment: Moment) {
     // A destination that will recognise the request and asks to wait (another one is under way, too many came) makes the
     // next send a part of this attempt. The deadline of blind sends does not move.
     let recognised = record.unconfirmed().all(|effect| is_recognised(effect, moment.now));
-    let waits = retry_after.is_some() && recognised && !asks_first(record, moment.now);
+    // The wish of a handler that failed, as programs in other languages report it, is none of its destination's: it only puts
+    // the next attempt off.
+    let failed = record.cause.as_ref().is_some_and(|cause| cause.kind() == CauseKind::Failed);
+    let waits = retry_after.is_some() && recognised && !failed && !asks_first(record, moment.now);
     record.spent += u32::from(!waits);
     continue_unconfirmed(record, retry_after, moment);
 }

@@ -44,6 +44,12 @@ pub fn ended(ids: Vec<RecordId>, answers: &[Result<Answer, Refusal>]) -> Vec<Rec
     ids.into_iter().zip(answers).filter(|(_, answer)| is_end(answer)).map(|(id, _)| id).collect()
 }
 
+/// Whether one of the answers is that a record, which was cancelled before, waits again.
+#[must_use]
+pub fn waits_again(answers: &[Result<Answer, Refusal>]) -> bool {
+    answers.contains(&Ok(Answer::Now(State::Waiting)))
+}
+
 /// What came of a look at records that wait.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Followed {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ratchet_key::Key;
 use tokio::sync::watch;
 
-use super::follow::Followers;
+use super::follow::{Followers, waits_again};
 use super::{
     AuditPage, Capabilities, Claim, Count, Cursor, Decided, Declaration, Declared, Document, DocumentId,
     DocumentQuery, DocumentWrite, DocumentWritten, Filter, HighWaterMark, Inspection, Ledger, LedgerFuture,
@@ -311,8 +311,11 @@ impl Ledger for MemoryLedger {
         Box::pin(async move {
             let answers = {
                 let mut rows = self.rows();
-                let answers =
+                let answers: Vec<_> =
                     orders.iter().map(|order| rows.apply(&order.id, &order.command, self.moment())).collect();
+                if waits_again(&answers) {
+                    self.followers.set(true);
+                }
                 self.decide_followers(&mut rows);
                 answers
             };
@@ -444,15 +447,21 @@ impl Ledger for MemoryLedger {
             let rows = self.rows();
             let limit = filter.limit.max(1);
             let mut page = Page::default();
-            let after = filter.after.unwrap_or(Cursor(0));
-            for (place, id) in rows.order.range(Cursor(after.0 + 1)..) {
+            let after = filter.after.unwrap_or(filter.first_place());
+            let places: Box<dyn Iterator<Item = (&Cursor, &RecordId)> + Send> = if filter.newest_first {
+                Box::new(rows.order.range(..after).rev())
+            } else {
+                Box::new(rows.order.range(Cursor(after.0 + 1)..))
+            };
+            for (place, id) in places {
                 let Some(Row { stored: Stored::Record(record), .. }) = rows.by_id.get(id) else {
                     continue;
                 };
                 let wanted = record.id.namespace == filter.namespace
                     && filter.operation.as_ref().is_none_or(|operation| *operation == record.id.operation)
                     && filter.state.is_none_or(|state| state == record.state)
-                    && filter.group.as_ref().is_none_or(|group| Some(group) == record.group.as_ref());
+                    && filter.group.as_ref().is_none_or(|group| Some(group) == record.group.as_ref())
+                    && filter.created_before.is_none_or(|end| record.created_at < end);
                 if !wanted {
                     continue;
                 }
@@ -505,6 +514,7 @@ impl Ledger for MemoryLedger {
             Ok(page)
         })
     }
+
     fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {
         Box::pin(async move {
             let mut rows = self.rows();

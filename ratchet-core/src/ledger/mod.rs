@@ -132,7 +132,7 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
     /// What is on record at one place.
     fn at(&self, place: Cursor) -> LedgerFuture<'_, Option<Stored>>;
 
-    /// Records in the order of their creation, a page at a time.
+    /// Records in the order of their creation, or the other way round, a page at a time.
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page>;
 
     /// The attempts of one record, in the order of their tokens.
@@ -350,7 +350,7 @@ impl Declaration {
     }
 }
 
-/// Which records to list. By default a hundred of the namespace `default`, whatever their state.
+/// Which records to list. By default the oldest hundred of the namespace `default`, whatever their state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
     /// Only of this namespace.
@@ -361,10 +361,22 @@ pub struct Filter {
     pub state: Option<State>,
     /// Only of this group.
     pub group: Option<GroupId>,
-    /// Only after this place of an earlier page.
+    /// Only those that were submitted before this point.
+    pub created_before: Option<Timestamp>,
+    /// The latest first, and not the oldest.
+    pub newest_first: bool,
+    /// Only behind this place of an earlier page, in the order of the listing.
     pub after: Option<Cursor>,
     /// How many at the most; 100 by default, and 0 counts as 1.
     pub limit: usize,
+}
+
+impl Filter {
+    /// What stands before the first place of the listing. For those who write a ledger.
+    #[must_use]
+    pub const fn first_place(&self) -> Cursor {
+        Cursor(if self.newest_first { i64::MAX } else { 0 })
+    }
 }
 
 impl Default for Filter {
@@ -374,6 +386,8 @@ impl Default for Filter {
             operation: None,
             state: None,
             group: None,
+            created_before: None,
+            newest_first: false,
             after: None,
             limit: 100,
         }

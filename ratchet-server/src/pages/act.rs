@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use ratchet::decide::{ReplayPreview, UnconfirmedEffect, preview_replay};
 use ratchet::ledger::Cursor;
-use ratchet::{Client, ManageError, Payload, Record, Stored, Timestamp, Verdict};
+use ratchet::{Client, ManageError, Payload, Record, Refusal, Stored, Timestamp, Verdict};
 
 use super::acts::{Act, possible};
 use super::fault::{Fault, refused};
@@ -160,7 +160,7 @@ fn page(signed_in: &SignedIn, placed: &Placed, act: Act, rejected: &Rejected<'_>
         h1 { (act.name()) }
         p.about { code { (record.id.operation) } " " (state(record.state)) }
         @if !rejected.problem.is_empty() { p.problem role="alert" { (rejected.problem) "." } }
-        div.columns {
+        div.columns.even {
             section {
                 h2 { "What it does" }
                 ul { @for line in act.does() { li { (line) } } }
@@ -253,7 +253,8 @@ fn foretold(act: Act, preview: &ReplayPreview, now: Timestamp) -> Markup {
         @match &preview.decision {
             Ok(_) => p { "It would run again now, with the same identity." },
             Err(refusal) if act == Act::Replay => p.problem { "Refused: " (refusal) "." },
-            Err(refusal) => p { "Without your acceptance it is refused: " (refusal) "." },
+            Err(Refusal::RiskNotAccepted(why)) => p { "It is not run again by itself: " (why.explain()) "." },
+            Err(refusal) => p { "Refused: " (refusal) "." },
         }
         @if preview.unconfirmed.is_empty() {
             p { "No attempt is known that may have had an effect." }
@@ -282,7 +283,10 @@ fn unconfirmed(effect: &UnconfirmedEffect, now: Timestamp) -> Markup {
             dd { @match &effect.step { Some(step) => { "step " code { (step) } }, None => "the operation's effect" } }
             dt { "First sent" } dd { (sent) }
             dt { "Recognised" } dd { (until(effect.recognised_until, "never")) }
-            dt { "Sent without asking" } dd { (until(effect.blind_sends_until, "at any time")) }
+            @if effect.recognised_until.is_some() {
+                dt { "Sent without asking" }
+                dd { (until(effect.blind_sends_until, "at any time")) }
+            }
             dt { "Would be sent" } dd { (what) }
         }
     }

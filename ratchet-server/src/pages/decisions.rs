@@ -33,7 +33,7 @@ pub(super) async fn show(signed_in: SignedIn, Query(From { before }): Query<From
             @if seen.is_empty() { p.empty { "Nobody has decided anything" @if before.is_some() { " on this page" } "." } }
             @else {
                 div.scroll tabindex="0" role="region" aria-label="Decisions" {
-                    table {
+                    table.stacked {
                         thead { tr { th { "When" } th { "What" } th { "Record" } th { "From, to" } th { "Who" } th { "Why" } } }
                         tbody { @for decided in seen { (row(decided, now)) } }
                     }

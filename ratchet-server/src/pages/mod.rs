@@ -73,7 +73,8 @@ impl Pages {
 /// The pages. Records are counted from now on, for the pictures.
 pub(crate) fn router(app: &App) -> Router<App> {
     let pages = Pages { app: app.clone(), sessions: Arc::default(), history: Arc::default() };
-    let watch = pages.history.clone().watch(app.client(&Namespace::DEFAULT));
+    pages.history.watch_from_now_on(&Namespace::DEFAULT);
+    let watch = pages.history.clone().watch(app.clone());
     let stopping = app.stopping().clone();
     tokio::spawn(async move { stopping.run_until_cancelled(watch).await });
     Router::new()

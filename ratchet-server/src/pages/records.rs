@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::Pages;
 use super::fault::Fault;
 use super::layout::{Page, Place, form_token};
-use super::place::{self, Listed, Placed};
+use super::place::{self, Placed};
 use super::request::{SignedForm, SignedIn};
 use super::words::{key, state, when};
 
@@ -40,8 +40,12 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    fn filter(&self) -> Filter {
+    /// The latest first; where an age is asked for, what is the oldest.
+    fn filter(&self, now: Timestamp) -> Filter {
+        let created_before = self.age().map(|age| before(now, age));
         Filter {
+            created_before,
+            newest_first: created_before.is_none(),
             operation: OperationName::new(self.operation.as_str()).ok(),
             state: RecordState::from_name(&self.state),
             after: self.after.map(Cursor),
@@ -78,10 +82,7 @@ async fn page(
 ) -> Result<Markup, Fault> {
     let operator = &signed_in.session.operator;
     let now = signed_in.now().await?;
-    let mut listed = place::list(&signed_in.client, wanted.filter(), operator).await?;
-    if let Some(age) = wanted.age() {
-        only_older(&mut listed, age, now);
-    }
+    let listed = place::list(&signed_in.client, wanted.filter(now), operator).await?;
     let counts = pages.history.census(&signed_in.client).await?;
     let mut names: Vec<&OperationName> = counts.iter().map(|count| &count.of.operation).collect();
     names.dedup();
@@ -105,13 +106,8 @@ async fn page(
     Ok(Page { title, place: Place::Records, refresh: Some(10), body }.render(&signed_in.session))
 }
 
-/// Records come in the order of their creation, so behind the first that is too young there is none.
-fn only_older(listed: &mut Listed, age: Duration, now: Timestamp) {
-    let all = listed.records.len();
-    listed.records.retain(|placed| now.since(placed.record.created_at) >= age);
-    if listed.records.len() < all {
-        listed.next = None;
-    }
+fn before(now: Timestamp, age: Duration) -> Timestamp {
+    Timestamp::from_millis(now.as_millis().saturating_sub(i64::try_from(age.as_millis()).unwrap_or(i64::MAX)))
 }
 
 fn filters(wanted: &Wanted, names: &[&OperationName]) -> Markup {
@@ -141,7 +137,7 @@ fn table(records: &[Placed], now: Timestamp) -> Markup {
     html! {
         @if records.is_empty() { p.empty { "No record." } } @else {
             div.scroll tabindex="0" role="region" aria-label="Records" {
-                table {
+                table.stacked {
                     thead { tr { th { "State" } th { "Key" } th { "Operation" } th { "Attempts" } th { "Enqueued" } th { "Why" } } }
                     tbody { @for placed in records { (row(placed, now)) } }
                 }
@@ -157,8 +153,8 @@ fn row(placed: &Placed, now: Timestamp) -> Markup {
             td { (state(record.state)) }
             td { a.key href=(placed.path()) { (key(&record.id)) } }
             td { code { (record.id.operation) } " " span.hint { "v" (record.version) } }
-            td.number { (record.attempts) }
-            td { (when(record.created_at, now)) }
+            td.number data-label="Attempts" { (record.attempts) }
+            td data-label="Enqueued" { (when(record.created_at, now)) }
             td {
                 @if let Some(why) = record.uncertainty { (why.explain()) }
                 @else if let Some(known) = &record.cause { (super::words::cause(known.kind())) }

@@ -41,8 +41,7 @@ pub(super) async fn show(signed_in: SignedIn, Query(From { after }): Query<From>
             @if let Some(next) = page.next { p { a href={ "/uncertain?after=" (next.0) } { "Next page" } } }
         }
         p.hint {
-            "A new generation can be released only after a definite end: reconcile first. Records that may not be asked about \
-             here and ask their destination by themselves say when they do."
+            "A new generation can be released only after a definite end, so reconcile first."
         }
     };
     let title = "Uncertain";
@@ -53,6 +52,7 @@ fn entry(placed: &Placed, now: Timestamp) -> Markup {
     let record = &placed.record;
     html! {
         li {
+            div {
             p.head {
                 a.key href=(placed.path()) { (key(&record.id)) }
                 span { code { (record.id.operation) } }
@@ -63,6 +63,7 @@ fn entry(placed: &Placed, now: Timestamp) -> Markup {
                 @if let Some(why) = record.uncertainty { (why.explain()) }
                 "."
                 @if let Some(at) = record.reconcile_at { " A worker asks " (distance(at, now)) "." }
+            }
             }
             p.buttons {
                 @for (number, act) in possible(record, now).iter().enumerate() {

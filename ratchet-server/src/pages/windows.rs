@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 use ratchet::contract::{MechanismKind, Retention, Terms};
-use ratchet::{Record, Timestamp};
+use ratchet::{OnUnknown, Record, Timestamp};
 
 use super::words::{distance, is_for_ever, span, stamp};
 
@@ -49,7 +49,12 @@ fn bars(of: String, from: Timestamp, terms: &Terms, record: &Record, now: Timest
         told: recognised.map_or_else(|| unrecognised(terms.retention()).to_owned(), |end| ending(end, now)),
         until: recognised,
     };
-    let ours = Window { name: "We send without asking", told: ending(blind, now), until: Some(blind) };
+    let is_used = recognised.is_some() || record.policy.on_unknown == OnUnknown::MayDuplicate;
+    let ours = Window {
+        name: "We send without asking",
+        told: if is_used { ending(blind, now) } else { "never, since it could act twice".to_owned() },
+        until: is_used.then_some(blind),
+    };
     Bars { of, from, windows: [destination, ours] }
 }
 
@@ -110,7 +115,7 @@ fn bar(window: &Window, from: Timestamp, now: Timestamp, scale: &Scale) -> Marku
     let label = format!("{}: {}", window.name, window.told);
     let is_over = window.until.is_none_or(|end| end <= now);
     html! {
-        svg.bar viewBox={ "0 0 " (WIDTH) " 16" } preserveAspectRatio="none" role="img" aria-label=(label) {
+        svg.extent viewBox={ "0 0 " (WIDTH) " 16" } preserveAspectRatio="none" role="img" aria-label=(label) {
             rect.track x="0" y="4" width=(WIDTH) height="8" {}
             @if let Some(end) = end {
                 rect class=(if is_over { "over" } else { "open" }) x=(scale.place(from)) y="4" width=(end) height="8" {}

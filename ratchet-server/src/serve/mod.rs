@@ -57,7 +57,8 @@ pub(crate) struct ServeArguments {
 
 /// Serves until SIGTERM or SIGINT, and then ends what is under way.
 pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Error> {
-    tracing_subscriber::fmt().json().with_max_level(arguments.log).with_writer(io::stderr).init();
+    let log = tracing_subscriber::fmt().json().flatten_event(true).with_span_list(false);
+    log.with_max_level(arguments.log).with_writer(io::stderr).init();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve(arguments))?;
     Ok(ExitCode::SUCCESS)

@@ -40,10 +40,6 @@ impl Shelf {
         Self { ledger, memory: Mutex::default() }
     }
 
-    pub(crate) fn ledger(&self) -> &SharedLedger {
-        &self.ledger
-    }
-
     /// A document as it stands now. A name that no document can have has none.
     pub(crate) async fn read<T: Kept>(
         &self,

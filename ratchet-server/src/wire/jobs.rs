@@ -67,7 +67,6 @@ pub(super) enum ReportBody {
         worker_id: String,
         lease_token: String,
         /// For people. One line of it is kept.
-        #[schema(max_length = 2000)]
         error: String,
         /// Whether another attempt, with the same key, is of any use.
         retryable: bool,
@@ -188,7 +187,7 @@ impl ReportBody {
                 ))
             }
             Self::Failed { error, retryable, retry_after_ms, .. } => {
-                let kind = if *retryable { CauseKind::Error } else { CauseKind::NotRetryable };
+                let kind = if *retryable { CauseKind::Failed } else { CauseKind::NotRetryable };
                 let retry_after = retry_after_ms.map(Duration::from_millis);
                 Ok(Outcome::Unknown { cause: Cause::new(kind, error), retry_after })
             }

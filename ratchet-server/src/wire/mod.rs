@@ -22,6 +22,7 @@ use utoipa_axum::routes;
 
 pub(crate) use lease::LeaseSecret;
 
+use crate::serve::problem::ErrorBody;
 use crate::serve::{App, Json};
 
 #[derive(utoipa::OpenApi)]
@@ -32,6 +33,7 @@ use crate::serve::{App, Json};
                        language.\n\nExecution is at least once. A report `FAILED` says nothing about the effect, and \
                        neither does a worker that vanishes: hand the idempotency key on to the destination."
     ),
+    components(schemas(ErrorBody)),
     security(("key" = []))
 )]
 struct Description;

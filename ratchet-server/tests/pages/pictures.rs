@@ -29,6 +29,7 @@ async fn take(browser: &Browser, name: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_page_has_its_picture() {
     let shop = Shop::furnished().await;
+    shop.remember_a_day().await;
     let server = Server::start(&shop.store);
     let browser = Browser::start().await;
     browser.open(&server.base).await;
@@ -38,6 +39,8 @@ async fn every_page_has_its_picture() {
     browser.press("Sign in").await;
     browser.sees("Oldest uncertain").await;
     take(&browser, "overview").await;
+    browser.open(&format!("{}/?hours=24", server.base)).await;
+    take(&browser, "overview-day").await;
     for (path, name) in [("/records", "records"), ("/uncertain", "uncertain"), ("/decisions", "decisions")] {
         browser.open(&format!("{}{path}", server.base)).await;
         take(&browser, name).await;

@@ -6,12 +6,15 @@ use std::time::{Duration, SystemTime};
 
 use ratchet::admission::{GateAnswer, GateCommand, GateOrder, Health};
 use ratchet::decide::{Command, PinRequest};
-use ratchet::ledger::{Claim, Declaration, Ledger as _, Offer, Order, Served};
+use ratchet::ledger::{
+    Claim, Declaration, Document, DocumentId, DocumentWrite, Ledger as _, Offer, Order, Served,
+};
 use ratchet::sqlite::{SqliteLedger, SqliteOptions};
 use ratchet::{
-    Answer, Cause, CauseKind, Client, Clock, Contract, Destination, Generation, HiddenPath, HiddenPaths, Key,
-    Namespace, OnUnknown, OperationName, Outcome, Payload, Policy, Priority, Queue, Recipe, Record, RecordId,
-    RequestFingerprint, RetryPolicy, Scope, StepName, Stored, Submission, Timestamp, Version, WorkerId,
+    Answer, Cause, CauseKind, Client, Clock, Contract, Destination, DocumentKind, DocumentName, Generation,
+    HiddenPath, HiddenPaths, Key, Namespace, OnUnknown, OperationName, Outcome, Payload, Policy, Priority,
+    Queue, Recipe, Record, RecordId, RequestFingerprint, RetryPolicy, Scope, StepName, Stored, Submission,
+    Timestamp, Version, WorkerId,
 };
 use serde_json::{Value, json};
 
@@ -291,6 +294,32 @@ impl Shop {
         self.pass(Duration::from_secs(2));
         self.lease(&running, "payments-2", 12 * MINUTE).await;
         self.ago(Duration::ZERO);
+    }
+
+    /// What a server that ran for a day has counted: a quiet night, a busy morning, and an hour in which a destination failed.
+    pub(crate) async fn remember_a_day(&self) {
+        let now = Timestamp::from(SystemTime::now()).as_millis();
+        let mut succeeded = 400;
+        let samples: Vec<Value> = (0..288_i64)
+            .map(|number| {
+                let ago = 287 - number;
+                let busy = (80 - (ago - 90).abs()).max(4);
+                let broken = (20..32).contains(&ago);
+                succeeded += if broken { 2 } else { busy / 2 + (number * 7) % 5 };
+                let pending = if broken { 40 + (32 - ago) * 6 } else { busy / 6 + (number * 5) % 4 };
+                let uncertain = if ago < 26 { 4 } else { 1 };
+                let counts = json!({"pending": pending, "running": busy / 8 + number % 3, "succeeded": succeeded,
+                    "failed": number / 9, "uncertain": uncertain});
+                json!({"at": now - ago * 300_000 - 60_000, "counts": counts})
+            })
+            .collect();
+        let id = DocumentId {
+            kind: DocumentKind::from_static("state_history"),
+            namespace: Namespace::DEFAULT,
+            name: DocumentName::new("states").unwrap(),
+        };
+        let body = Document::body(&json!({ "samples": samples })).unwrap();
+        let _ = self.ledger.write_document(DocumentWrite::new(id, body)).await.unwrap();
     }
 
     /// An order with one step that is done and one that nobody knows about.

@@ -96,7 +96,7 @@ async fn a_step_is_retried_as_its_contract_its_endpoint_and_its_handler_say() {
         json!({
             "default": {"preset": "STANDARD"},
             "kept": true,
-            "failed": [3, true, "error: attempt 3, mail [REDACTED EMAIL]"],
+            "failed": [3, true, "failed: attempt 3, mail [REDACTED EMAIL]"],
             "by newest contract": 1,
             "by named contract": true,
             "by hint": true,

@@ -55,8 +55,13 @@ async fn whatever_is_asked_is_answered_as_described() {
     // Something to be found.
     let run = server.run(&key).await;
     let body = json!({"name": "charge", "version": "1", "input": 1, "idempotencyKey": "order:1"});
-    assert_eq!(server.post(&key, &format!("/runs/{run}/enqueue"), &body).await.0, 201);
+    let (_, step) = server.post(&key, &format!("/runs/{run}/enqueue"), &body).await;
     let folder = tempfile::tempdir().unwrap();
+    let found = format!(
+        "[parameters]\n\"path.run\" = \"{run}\"\n\"path.step\" = {}\n\"path.job\" = {}\n",
+        step["stepId"], step["jobId"]
+    );
+    std::fs::write(folder.path().join("schemathesis.toml"), found).unwrap();
     let mut command = Command::new(interpreter());
     command
         .args(["-m", "schemathesis.cli", "run", &format!("{}/api/v1/openapi.json", server.url)])

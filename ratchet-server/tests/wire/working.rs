@@ -136,9 +136,9 @@ async fn a_report_after_the_lease_went_on_is_refused_and_kept_on_its_own_attempt
 
     let operator = server.operator();
     let step_id = step["stepId"].as_str().unwrap();
-    let cancelled =
-        server.post(&producer, &format!("/jobs/{}/cancel", late["jobId"].as_str().unwrap()), &json!({}));
-    assert_eq!(cancelled.await.1["state"], "UNCERTAIN");
+    let cancel = format!("/jobs/{}/cancel", late["jobId"].as_str().unwrap());
+    let (_, cancelled) = server.post(&producer, &cancel, &json!({})).await;
+    assert_eq!(cancelled["state"], "UNCERTAIN");
     let replay = json!({"acknowledgeDuplicateRisk": true, "maxAttempts": 1, "reason": "test"});
     assert_eq!(server.post(&operator, &format!("/steps/{step_id}/replay"), &replay).await.0, 200);
     let current = second.job().await;
