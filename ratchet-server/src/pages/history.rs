@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_outlived_a_server_comes_before_what_this_one_has_seen() {
-        let at = |seconds| Sample::with(Timestamp::from_millis(seconds * 1000), &[]);
+        let at = |seconds: i64| Sample::with(Timestamp::from_millis(seconds * 1000), &[]);
         let mut watched = Watched { samples: VecDeque::from([at(50)]), ..Watched::default() };
         watched.begin_with(VecDeque::from([at(10), at(20), at(60)]));
         assert_eq!(watched.samples, [at(10), at(20), at(50)]);
