@@ -17,7 +17,7 @@ const PERIOD: Duration = Duration::from_secs(15);
 /// Counting reads every record, so it is at rest for so many times the time that it took.
 const REST: u32 = 50;
 
-/// How old a count may be for the one who looks at the page.
+/// How old a count may be for who looks at a page; more, where counting takes long.
 const FRESH: Duration = Duration::from_secs(2);
 
 /// A day, at the shortest period.
@@ -71,9 +71,16 @@ pub(super) struct History {
 #[derive(Default)]
 struct Watched {
     samples: VecDeque<Sample>,
-    latest: Option<(Instant, Arc<[Count]>)>,
+    latest: Option<Latest>,
     /// What outlived an earlier server is among the samples.
     is_begun: bool,
+}
+
+#[derive(Clone)]
+struct Latest {
+    counts: Arc<[Count]>,
+    at: Instant,
+    took: Duration,
 }
 
 impl Sample {
@@ -99,10 +106,10 @@ impl History {
     /// The records of a client's namespace by operation, version and state, counted a moment ago. From now on this namespace
     /// is watched.
     pub(super) async fn census(&self, client: &Client) -> Result<Arc<[Count]>, LedgerError> {
-        if let Some((at, counts)) = self.with(client.namespace(), |watched| watched.latest.clone())
-            && at.elapsed() < FRESH
+        if let Some(latest) = self.with(client.namespace(), |watched| watched.latest.clone())
+            && latest.at.elapsed() < (latest.took * REST).max(FRESH)
         {
-            return Ok(counts);
+            return Ok(latest.counts);
         }
         self.count(client).await
     }
@@ -116,9 +123,11 @@ impl History {
     }
 
     async fn count(&self, client: &Client) -> Result<Arc<[Count]>, LedgerError> {
+        let began = Instant::now();
         let counts: Arc<[Count]> = client.census().await?.into();
+        let latest = Latest { counts: counts.clone(), at: Instant::now(), took: began.elapsed() };
         let at = std::time::SystemTime::now().into();
-        self.with(client.namespace(), |watched| watched.keep(counts.clone(), at));
+        self.with(client.namespace(), |watched| watched.keep(latest, at));
         Ok(counts)
     }
 
@@ -167,15 +176,15 @@ impl Watched {
         self.is_begun = true;
     }
 
-    fn keep(&mut self, counts: Arc<[Count]>, at: Timestamp) {
+    fn keep(&mut self, latest: Latest, at: Timestamp) {
         const SLACK: Duration = Duration::from_secs(1);
         if self.samples.back().is_none_or(|last| at.since(last.at) >= PERIOD.saturating_sub(SLACK)) {
-            self.samples.push_back(Sample::of(&counts, at));
+            self.samples.push_back(Sample::of(&latest.counts, at));
         }
         while self.samples.len() > MOST_SAMPLES {
             self.samples.pop_front();
         }
-        self.latest = Some((Instant::now(), counts));
+        self.latest = Some(latest);
     }
 }
 

@@ -45,6 +45,8 @@ pub(super) async fn show(
     let oldest = place::list(client, oldest, operator).await?.records;
     let mut due = client.ledger().unserved(client.namespace().clone(), Vec::new()).await?;
     due.retain(|due| operator.may_see(&due.wanted.operation));
+    // The pictures count everything in the namespace.
+    let sees_all = operator.grant.is_for_all_operations();
     let held = client.ledger().mark().await?.held_since;
     let body = html! {
         h1 { "Overview" }
@@ -53,9 +55,10 @@ pub(super) async fn show(
             (states(&counts))
             div.columns {
                 (uncertain(oldest.first(), now))
-                (throughput(chart::ended_within(&samples, &reach(LATE)), &due, now))
+                (of_late(sees_all.then(|| chart::ended_within(&samples, &reach(LATE))), &due, now))
             }
-            section {
+            @if sees_all {
+              section {
                 h2 { "States over time" }
                 p.hint {
                     @for choice in REACHES {
@@ -64,6 +67,7 @@ pub(super) async fn show(
                     @if let Some(first) = samples.first() { "watched since " (stamp(first.at)) " UTC" }
                 }
                 (chart::show(&samples, &reach(Duration::from_hours(hours))))
+              }
             }
             (operations(&counts))
             (breakers(&client.gates().await?, now))
@@ -121,13 +125,15 @@ fn uncertain(oldest: Option<&Placed>, now: Timestamp) -> Markup {
     }
 }
 
-fn throughput([well, otherwise]: [u64; 2], due: &[Unserved], now: Timestamp) -> Markup {
+fn of_late(ended: Option<[u64; 2]>, due: &[Unserved], now: Timestamp) -> Markup {
     let waiting: u64 = due.iter().map(|due| due.records).sum();
     let longest = due.iter().min_by_key(|due| due.since);
     html! {
         section {
             h2 { "Of late" }
-            p { b { (well) } " succeeded and " b { (otherwise) } " ended otherwise in the last 5 minutes." }
+            @if let Some([well, otherwise]) = ended {
+                p { b { (well) } " succeeded and " b { (otherwise) } " ended otherwise in the last 5 minutes." }
+            }
             @match longest {
                 None => p { "Nothing is due: workers keep up." },
                 Some(longest) => p {

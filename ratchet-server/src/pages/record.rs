@@ -59,7 +59,7 @@ pub(super) async fn show(
                 (acts(&placed, now))
             }
             section { h2 { "Windows" } (windows::show(record, now)) }
-            section { h2 { "What happened" } (timeline::show(record, &attempts, &decisions, now)) }
+            section { h2 { "What happened" span.hint { " (UTC)" } } (timeline::show(record, &attempts, &decisions, now)) }
             div.columns {
                 section { h2 { "What was sent" } (sent::show(record)) (steps(record)) }
                 section { h2 { "About it" } (facts(record, before, now)) }
@@ -117,7 +117,7 @@ fn acts(placed: &Placed, now: Timestamp) -> Markup {
             @if acts.is_empty() { p.hint { "Nothing now: the worker was told to stop." } }
             @for (number, act) in acts.iter().enumerate() {
                 div {
-                    a.button.main[number == 0] href={ (placed.path()) "/" (act.path()) } { (act.name()) }
+                    a.button.main[number == 0 && *act != Act::Cancel] href={ (placed.path()) "/" (act.path()) } { (act.name()) }
                     p.hint { (act.brief()) }
                 }
             }

@@ -69,6 +69,11 @@ impl Grant {
         Err(Problem::forbidden("this key is restricted to other operations"))
     }
 
+    /// Whether the key is restricted to no operations.
+    pub(crate) fn is_for_all_operations(&self) -> bool {
+        self.operations.is_empty()
+    }
+
     /// Whether the key is good for an operation.
     pub(crate) fn allows(&self, operation: &OperationName) -> bool {
         self.operations.is_empty() || self.operations.contains(operation)
