@@ -42,7 +42,7 @@ enum Task {
     /// Makes, lists and revokes the keys that callers of `serve` show.
     #[command(subcommand)]
     Keys(serve::keys::Task),
-    /// Prints the description of the protocol that `serve` speaks (OpenAPI).
+    /// Prints the description of the protocol that `serve` speaks, as an `OpenAPI` document.
     Openapi,
     #[command(flatten)]
     Operate(operate::Task),

@@ -277,9 +277,6 @@ pub(crate) async fn submit_if_first(
     submission: &Submission,
     now: Timestamp,
 ) -> Result<Option<Submitted>, Fault> {
-    if submission.group.is_some() || submission.after.is_some() {
-        return Ok(None);
-    }
     const INSERT_IF_FIRST: &str = concat!(
         insert_records!(),
         " WHERE NOT EXISTS (SELECT 1 FROM ratchet_records AS r WHERE r.namespace = n ->> 'namespace' \
@@ -287,6 +284,9 @@ pub(crate) async fn submit_if_first(
             AND NOT EXISTS (SELECT 1 FROM ratchet_tombstones AS t WHERE t.namespace = n ->> 'namespace' \
                 AND t.operation = n ->> 'operation' AND t.key = n ->> 'key')"
     );
+    if submission.group.is_some() || submission.after.is_some() {
+        return Ok(None);
+    }
     let SubmitDecision::Insert { record, audit: None } = decide_submission(None, submission, now) else {
         return Ok(None);
     };

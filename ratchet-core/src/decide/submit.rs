@@ -131,7 +131,7 @@ impl SubmitDecision {
     pub fn without_predecessor(self) -> Self {
         match self {
             Self::Insert { .. } => conflict(Conflict::NoPredecessor),
-            answer => answer,
+            answer @ Self::Answer(_) => answer,
         }
     }
 }

@@ -98,7 +98,6 @@ impl DocumentWrite {
     }
 
     /// Whether the write fits what stands. For those who write a ledger.
-    #[must_use]
     pub fn decide(&self, standing: Option<&Document>) -> DocumentWritten {
         if standing.map(|document| document.version) == self.seen {
             DocumentWritten::Done

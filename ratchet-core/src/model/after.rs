@@ -53,14 +53,20 @@ impl Ending {
         uncertainty: Option<Uncertainty>,
         reconcile_at: Option<Timestamp>,
     ) -> Option<Self> {
-        match (state, uncertainty) {
-            (State::Waiting | State::Pending | State::Running, _) => None,
-            (State::Succeeded, _) => Some(Self::Succeeded),
-            (State::Failed | State::Exhausted | State::Abandoned, _) => Some(Self::Failed),
-            (State::Cancelled | State::Skipped, _) => Some(Self::Stopped),
-            (State::Uncertain, Some(Uncertainty::Cancelled)) => Some(Self::Stopped),
-            (State::Uncertain, _) if reconcile_at.is_some() => None,
-            (State::Uncertain, _) => Some(Self::Failed),
+        match state {
+            State::Waiting | State::Pending | State::Running => None,
+            State::Succeeded => Some(Self::Succeeded),
+            State::Failed | State::Exhausted | State::Abandoned => Some(Self::Failed),
+            State::Cancelled | State::Skipped => Some(Self::Stopped),
+            State::Uncertain => Self::of_uncertain(uncertainty, reconcile_at),
+        }
+    }
+
+    const fn of_uncertain(why: Option<Uncertainty>, reconcile_at: Option<Timestamp>) -> Option<Self> {
+        match (why, reconcile_at) {
+            (Some(Uncertainty::Cancelled), _) => Some(Self::Stopped),
+            (_, Some(_)) => None,
+            (_, None) => Some(Self::Failed),
         }
     }
 }

@@ -42,7 +42,11 @@ impl VolatileFields {
     fn remove(&self, value: &mut Value, kinds: &BTreeSet<usize>) -> bool {
         match value {
             Value::Array(items) => {
-                items.iter_mut().fold(false, |removed, item| self.remove(item, kinds) || removed)
+                let mut removed = false;
+                for item in items {
+                    removed |= self.remove(item, kinds);
+                }
+                removed
             }
             Value::Object(members) => {
                 let kinds: Vec<&ObjectKind> = kinds.iter().filter_map(|kind| self.0.get(*kind)).collect();

@@ -5,6 +5,7 @@ use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use http_body_util::LengthLimitError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
@@ -62,7 +63,7 @@ async fn read(body: Body, app: &App) -> Result<axum::body::Bytes, Problem> {
 
 fn is_too_large(error: &axum::Error) -> bool {
     let cause = std::error::Error::source(error);
-    cause.is_some_and(|cause| cause.is::<http_body_util::LengthLimitError>())
+    cause.is_some_and(<dyn std::error::Error>::is::<LengthLimitError>)
 }
 
 /// What serde says, without the values that it may repeat.

@@ -47,7 +47,7 @@ impl RestoreGuard {
         let was_open = self.open.swap(open, Ordering::AcqRel);
         match standing {
             Err(error) => {
-                tracing::error!(error, "no job is handed out, since it is not known how the store stands")
+                tracing::error!(error, "no job is handed out, since it is not known how the store stands");
             }
             Ok(Standing::HeldBack) if was_open => tracing::error!(
                 "no job is handed out: the store is behind what was seen of it, so a backup was restored; look at what the \

@@ -23,7 +23,14 @@ pub(crate) trait Kept: Serialize + DeserializeOwned {
 /// The server's documents. What it writes itself it sees at once.
 pub(crate) struct Shelf {
     ledger: SharedLedger,
-    memory: Mutex<HashMap<DocumentId, (Instant, Option<Document>)>>,
+    memory: Mutex<HashMap<DocumentId, Seen>>,
+}
+
+/// What stood under a name at some point.
+#[derive(Clone)]
+struct Seen {
+    at: Instant,
+    document: Option<Document>,
 }
 
 /// Why a document cannot be kept.
@@ -59,7 +66,7 @@ impl Shelf {
     ) -> Result<Option<T>, LedgerError> {
         let Some(id) = id_of::<T>(namespace, name) else { return Ok(None) };
         let found = match self.remembered(&id) {
-            Some(found) => found,
+            Some(seen) => seen.document,
             None => self.look_up(id).await?,
         };
         found.as_ref().map(decoded).transpose()
@@ -102,32 +109,51 @@ impl Shelf {
 
     /// All documents of a kind in one namespace, with their names.
     pub(crate) async fn all<T: Kept>(&self, namespace: &Namespace) -> Result<Vec<(String, T)>, LedgerError> {
-        let mut all = Vec::new();
-        let mut query = DocumentQuery::of(T::KIND, namespace.clone());
+        let mut all: Vec<(String, T)> = Vec::new();
         loop {
-            let page = self.ledger.documents(query.clone()).await?;
-            let Some(last) = page.last() else { return Ok(all) };
-            query.after = Some(last.id.name.clone());
-            for document in &page {
-                all.push((document.id.name.as_str().to_owned(), decoded(document)?));
+            let page = self.page(namespace, all.last().map(|(name, _)| name.as_str())).await?;
+            if page.is_empty() {
+                return Ok(all);
             }
+            all.extend(page);
         }
     }
 
-    fn remembered(&self, id: &DocumentId) -> Option<Option<Document>> {
+    /// Up to a hundred documents of a kind in one namespace behind the name `after`, in the order of their names.
+    pub(crate) async fn page<T: Kept>(
+        &self,
+        namespace: &Namespace,
+        after: Option<&str>,
+    ) -> Result<Vec<(String, T)>, LedgerError> {
+        let after = after.and_then(|name| DocumentName::new(name).ok());
+        let query = DocumentQuery { after, ..DocumentQuery::of(T::KIND, namespace.clone()) };
+        let page = self.ledger.documents(query).await?;
+        page.iter().map(|document| Ok((document.id.name.as_str().to_owned(), decoded(document)?))).collect()
+    }
+
+    /// Deletes a document as it stands, unless somebody writes it at the same time.
+    pub(crate) async fn delete<T: Kept>(&self, namespace: &Namespace, name: &str) -> Result<(), LedgerError> {
+        let Some(id) = id_of::<T>(namespace, name) else { return Ok(()) };
+        if let Some(standing) = self.look_up(id).await? {
+            let _ = self.write(DocumentWrite::deleting(&standing)).await?;
+        }
+        Ok(())
+    }
+
+    fn remembered(&self, id: &DocumentId) -> Option<Seen> {
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        memory.get(id).filter(|(at, _)| at.elapsed() < RECENT).map(|(_, found)| found.clone())
+        memory.get(id).filter(|seen| seen.at.elapsed() < RECENT).cloned()
     }
 
     async fn look_up(&self, id: DocumentId) -> Result<Option<Document>, LedgerError> {
-        let asked = Instant::now();
+        let at = Instant::now();
         let found = self.ledger.document(id.clone()).await?;
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         if memory.len() >= MOST_IN_MEMORY {
-            memory.retain(|_, (at, _)| at.elapsed() < RECENT);
+            memory.retain(|_, seen| seen.at.elapsed() < RECENT);
         }
         if memory.len() < MOST_IN_MEMORY {
-            memory.insert(id, (asked, found.clone()));
+            memory.insert(id, Seen { at, document: found.clone() });
         }
         Ok(found)
     }

@@ -51,7 +51,10 @@ impl LeaseSecret {
 
     fn new(bits: &[u8]) -> Self {
         // HMAC takes keys of all lengths.
-        Self(Hmac::new_from_slice(bits).unwrap_or_else(|_| Hmac::new(&Default::default())))
+        Self(
+            Hmac::new_from_slice(bits)
+                .unwrap_or_else(|_| Hmac::new(&hmac::digest::Key::<Hmac<Sha256>>::default())),
+        )
     }
 
     /// The text that stands for the lease `token`.

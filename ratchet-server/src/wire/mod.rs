@@ -21,6 +21,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 pub(crate) use lease::LeaseSecret;
+pub(crate) use runs::forget_old as forget_old_runs;
+pub(crate) use workers::forget_gone as forget_gone_workers;
 
 use crate::serve::problem::ErrorBody;
 use crate::serve::{App, Json};

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use ratchet::ledger::Cursor;
-use ratchet::{GroupId, RecordState};
+use ratchet::{GroupId, RecordState, Timestamp};
 
 use crate::serve::problem::Problem;
 
@@ -50,12 +50,12 @@ impl fmt::Display for JobId {
     }
 }
 
-/// A run is a group of records.
-pub(super) fn new_run() -> Result<GroupId, Problem> {
-    let mut bits = [0; 16];
+/// A run is a group of records. Its id begins with the time, so that the oldest runs are the first in order.
+pub(super) fn new_run(now: Timestamp) -> Result<GroupId, Problem> {
+    let mut bits = [0; 8];
     let unavailable = |_| Problem::unavailable("the system gives no random bytes");
     getrandom::fill(&mut bits).map_err(unavailable)?;
-    run(&format!("{RUN}{:032x}", u128::from_be_bytes(bits)))
+    run(&format!("{RUN}{:012x}{:016x}", now.as_millis(), u64::from_be_bytes(bits)))
 }
 
 pub(super) fn run(text: &str) -> Result<GroupId, Problem> {

@@ -1,8 +1,10 @@
 //! Runs: groups of steps that a producer starts and finishes.
 
+use std::time::Duration;
+
 use axum::extract::{Path, State};
 use ratchet::ledger::Filter;
-use ratchet::{DocumentKind, GroupId, Namespace, Timestamp};
+use ratchet::{DocumentKind, GroupId, LedgerError, Namespace, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -125,7 +127,7 @@ pub(super) async fn start(
         started_at: app.now(),
         finished_at: None,
     };
-    let id = names::new_run()?;
+    let id = names::new_run(app.now())?;
     app.shelf().create(&grant.namespace, id.as_str(), &run).await?;
     Ok((axum::http::StatusCode::CREATED, answer(&id, run)))
 }
@@ -225,6 +227,30 @@ async fn find(app: &App, namespace: &Namespace, id: &str) -> Result<(GroupId, Ru
     let id = names::run(id)?;
     let run = app.shelf().read(namespace, id.as_str()).await?;
     run.map(|run| (id, run)).ok_or_else(|| Problem::not_found("run"))
+}
+
+/// For so long a run is known at the least; longer than records are usually kept.
+const KEPT_FOR: Duration = Duration::from_hours(24 * 100);
+
+/// Forgets runs that are over for long and have no records any more.
+pub(crate) async fn forget_old(app: &App, namespace: &Namespace) -> Result<(), LedgerError> {
+    let mut last: Option<String> = None;
+    loop {
+        let page = app.shelf().page::<Run>(namespace, last.as_deref()).await?;
+        for (id, run) in &page {
+            // The others are younger.
+            if app.now().since(run.started_at) < KEPT_FOR {
+                return Ok(());
+            }
+            let group = GroupId::new(id.as_str()).ok();
+            let filter = Filter { namespace: namespace.clone(), group, limit: 1, ..Filter::default() };
+            if app.ledger().list(filter).await?.records.is_empty() {
+                app.shelf().delete::<Run>(namespace, id).await?;
+            }
+        }
+        let Some((id, _)) = page.into_iter().next_back() else { return Ok(()) };
+        last = Some(id);
+    }
 }
 
 impl Run {

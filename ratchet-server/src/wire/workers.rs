@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use ratchet::decide::Command;
 use ratchet::ledger::{Claim, Offer, Order, Served};
-use ratchet::{DocumentKind, OperationName, Record, Timestamp, Version, WorkerId};
+use ratchet::{DocumentKind, LedgerError, Namespace, OperationName, Record, Timestamp, Version, WorkerId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -174,6 +174,19 @@ async fn seen(app: &App, grant: &Grant, worker: &WorkerId) -> Result<(), Problem
     let seen_at = app.now();
     let seen = |known: Option<Registered>| known.map(|known| Registered { seen_at, ..known });
     app.shelf().change(&grant.namespace, worker.as_str(), seen).await?;
+    Ok(())
+}
+
+/// For so long a worker that asks for nothing is known: one that executes for longer registers again.
+const KNOWN_FOR: Duration = Duration::from_hours(24 * 7);
+
+/// Forgets workers that are gone for long: each start of a client registers one of its own.
+pub(crate) async fn forget_gone(app: &App, namespace: &Namespace) -> Result<(), LedgerError> {
+    for (id, worker) in app.shelf().all::<Registered>(namespace).await? {
+        if app.now().since(worker.seen_at) > KNOWN_FOR {
+            app.shelf().delete::<Registered>(namespace, &id).await?;
+        }
+    }
     Ok(())
 }
 

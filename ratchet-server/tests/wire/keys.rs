@@ -36,7 +36,12 @@ async fn what_is_no_good_key_is_told_nothing() {
     let last = if key.ends_with('A') { 'E' } else { 'A' };
     let wrong_secret = format!("{}{last}", &key[..key.len() - 1]);
     let mut told = Vec::new();
-    for wrong in ["", "x", "ratchet_0000000000000000_AAAA", wrong_secret.as_str()] {
+    for wrong in [
+        "",
+        "x",
+        "ratchet_0000000000000000_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        wrong_secret.as_str(),
+    ] {
         told.push(server.get(wrong, "/runs/run_1").await);
     }
     let (status, body) = told.pop().unwrap();

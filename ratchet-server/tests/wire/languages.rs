@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::{Server, Store, printed, python};
 
 #[derive(Clone, Serialize, Deserialize, Input)]
-struct Invoice {
+struct Bill {
     invoice_id: String,
     amount: f64,
     #[volatile]
@@ -16,12 +16,12 @@ struct Invoice {
 }
 
 #[ratchet::operation(name = "collect_invoice", version = "1", key = "invoice:<invoice_id>:collect:v1")]
-async fn collect_invoice(ctx: Context, input: Invoice) -> Result<String, Failure> {
+async fn collect_invoice(ctx: Context, input: Bill) -> Result<String, Failure> {
     Ok(format!("{} for {}", ctx.key(), input.amount))
 }
 
-fn invoice(requested_at: u64) -> Invoice {
-    Invoice { invoice_id: "inv_2048".to_owned(), amount: 12.0, requested_at }
+fn invoice(requested_at: u64) -> Bill {
+    Bill { invoice_id: "inv_2048".to_owned(), amount: 12.0, requested_at }
 }
 
 const PRODUCE: &str = r#"

@@ -44,8 +44,8 @@ async fn what_a_killed_worker_had_sent_is_sent_again_under_the_same_key(store: S
     let arguments = [&producer, &worker, step_id, &destination];
     let seen = printed(python(&server, include_str!("python/taking_over.py"), &arguments)).await;
     assert_eq!(seen, json!(["SUCCEEDED", 2, "charged"]));
-    let sent = fs::read_to_string(&destination).unwrap();
-    assert_eq!(sent, "order:7:charge 1\norder:7:charge 2\n");
+    let effects = fs::read_to_string(&destination).unwrap();
+    assert_eq!(effects, "order:7:charge 1\norder:7:charge 2\n");
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ fn there_is_no_other_attempt_whatever_the_policy_and_the_destination_say() {
             (OnUnknown::MayDuplicate, State::Uncertain),
             (OnUnknown::MayLose, State::Abandoned),
         ] {
-            let story = Story::with(contract.clone(), |policy| policy.on_unknown = on_unknown);
+            let story = Story::with(contract, |policy| policy.on_unknown = on_unknown);
             let ended = story.lease_and_start().end(given_up());
             assert_eq!(ended.state(), state, "{on_unknown:?}");
             assert!(ended.record.may_be_applied());
@@ -55,7 +55,7 @@ fn a_hint_after_an_unknown_outcome_is_a_lower_bound() {
     let hint = |span| Outcome::Unknown { cause: cause(), retry_after: Some(span) };
     for contract in [Contract::NONE, HEADER] {
         for (span, wait) in [(SECOND, 30 * SECOND), (HOUR, HOUR)] {
-            let story = Story::with(contract.clone(), |policy| policy.on_unknown = OnUnknown::MayDuplicate);
+            let story = Story::with(contract, |policy| policy.on_unknown = OnUnknown::MayDuplicate);
             let waits = story.lease_and_start().end(hint(span));
             assert_eq!((waits.state(), waits.record.ready_at), (State::Pending, at(wait)));
         }

@@ -40,9 +40,11 @@ pub(crate) struct Presented<'a> {
 }
 
 impl<'a> Presented<'a> {
+    /// Nothing that has not the form of a key costs a look into the store.
     pub(crate) fn parse(key: &'a str) -> Option<Self> {
         let (id, bits) = key.strip_prefix(PREFIX)?.split_once('_')?;
-        Some(Self { id, bits })
+        let is_id = id.len() == 16 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        (is_id && bits.len() == 43).then_some(Self { id, bits })
     }
 
     /// Whether it is the secret behind this hash, in the same time for each wrong one.
@@ -91,8 +93,9 @@ mod tests {
         assert!(presented.fits(&one.hash()));
         assert!(!presented.fits(&other.hash()));
         let cut = &shown[..shown.len() - 1];
-        assert!(!Presented::parse(cut).unwrap().fits(&one.hash()));
-        assert!(Presented::parse("ratchet_").is_none() && Presented::parse("sk_live_1").is_none());
+        for wrong in [cut, "", "ratchet_", "sk_live_1", &shown.replace(&one.id, "0")] {
+            assert!(Presented::parse(wrong).is_none(), "{wrong}");
+        }
         assert_eq!(shown.len(), "ratchet_".len() + 16 + 1 + 43);
     }
 }
