@@ -41,7 +41,7 @@ impl Reach {
         if ago >= self.back {
             return None;
         }
-        let from_start = (self.back - ago).as_millis() * COLUMNS as u128 / self.back.as_millis();
+        let from_start = self.back.saturating_sub(ago).as_millis() * COLUMNS as u128 / self.back.as_millis();
         usize::try_from(from_start).ok().map(|column| column.min(COLUMNS - 1))
     }
 }

@@ -50,7 +50,7 @@ impl IntoResponse for Fault {
         let page = document(
             title,
             None,
-            html! {
+            &html! {
                 main #main .alone {
                     h1 { (title) }
                     p { (super::words::sentence(&self.to_string())) "." }

@@ -49,12 +49,12 @@ impl Page<'_> {
                 }
             }
         };
-        document(self.title, self.refresh, html! { (header) main id="main" { (self.body) } })
+        document(self.title, self.refresh, &html! { (header) main id="main" { (self.body) } })
     }
 }
 
 /// A page without anybody signed in.
-pub(super) fn document(title: &str, refresh: Option<u32>, body: Markup) -> Markup {
+pub(super) fn document(title: &str, refresh: Option<u32>, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {

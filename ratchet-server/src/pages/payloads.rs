@@ -31,9 +31,9 @@ fn without(payload: &Payload, hidden: &HiddenPaths) -> Value {
     let is_readable = read.is_some();
     let mut value = read.unwrap_or_else(|| Value::from(""));
     if is_readable {
-        hidden.hide(&mut value)
+        hidden.hide(&mut value);
     } else {
-        HiddenPaths::everything().hide(&mut value)
+        HiddenPaths::everything().hide(&mut value);
     }
     value
 }

@@ -168,12 +168,11 @@ pub(super) async fn find(
     State(pages): State<Pages>,
     SignedForm { signed_in, fields }: SignedForm,
 ) -> Result<Response, Fault> {
-    match place::under_key(&signed_in.client, fields.get("key"), &signed_in.session.operator).await? {
-        Some(place) => Ok(Redirect::to(&place::path(place)).into_response()),
-        None => {
-            let problem =
-                "There is no record under this key in this namespace, or your key is not for its operation.";
-            Ok(page(&pages, &signed_in, &Wanted::default(), Some(problem)).await?.into_response())
-        }
+    const NONE: &str =
+        "There is no record under this key in this namespace, or your key is not for its operation.";
+    let operator = &signed_in.session.operator;
+    if let Some(place) = place::under_key(&signed_in.client, fields.get("key"), operator).await? {
+        return Ok(Redirect::to(&place::path(place)).into_response());
     }
+    Ok(page(&pages, &signed_in, &Wanted::default(), Some(NONE)).await?.into_response())
 }

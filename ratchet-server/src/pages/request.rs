@@ -71,7 +71,7 @@ fn to_sign_in(parts: &Parts) -> Response {
 /// of ours it is.
 fn once_more() -> Response {
     let page = html! { main #main .alone { p { a href="" { "Go on" } } } };
-    ([(header::REFRESH, "0")], document("One moment", None, page)).into_response()
+    ([(header::REFRESH, "0")], document("One moment", None, &page)).into_response()
 }
 
 /// The fields of a form.

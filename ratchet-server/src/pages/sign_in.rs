@@ -31,7 +31,7 @@ fn form(next: &str, problem: Option<&str>) -> Markup {
     document(
         "Sign in",
         None,
-        html! {
+        &html! {
             main #main .alone {
                 h1 { "Ratchet" }
                 @if let Some(problem) = problem { p.problem role="alert" { (problem) } }

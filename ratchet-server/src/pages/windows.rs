@@ -152,10 +152,10 @@ mod tests {
     #[test]
     fn places_are_thousandths_of_the_bar() {
         let from = Timestamp::from_millis(1_000_000);
-        let scale = Scale::new(from, from.after(Duration::from_secs(2_000)));
+        let scale = Scale::new(from, from.after(Duration::from_secs(2_010)));
         assert_eq!(scale.place(from), 0);
-        assert_eq!(scale.place(from.after(Duration::from_secs(2_100))), 1_000);
-        assert_eq!(scale.place(from.after(Duration::from_secs(1_050))), 500);
+        assert_eq!(scale.place(from.after(Duration::from_secs(2_111))), 1_000);
+        assert_eq!(scale.place(from.after(Duration::from_secs(1_056))), 500);
         assert_eq!(scale.place(Timestamp::from_millis(i64::MAX)), 1_000);
         assert_eq!(scale.place(Timestamp::EPOCH), 0);
     }

@@ -60,11 +60,11 @@ impl Visitor {
     }
 
     pub(crate) async fn sign_in(server: &Server, key: &str) -> Self {
-        let mut visitor = Self::stranger(server);
-        let response = visitor.sign_in_with(key).await;
+        let stranger = Self::stranger(server);
+        let response = stranger.sign_in_with(key).await;
         assert_eq!(response.status(), StatusCode::SEE_OTHER);
-        visitor.cookie = set_cookie(&response).split(';').next().unwrap().to_owned();
-        visitor
+        let cookie = set_cookie(&response).split(';').next().unwrap().to_owned();
+        Self { cookie, ..stranger }
     }
 
     pub(crate) async fn sign_in_with(&self, key: &str) -> Response {
