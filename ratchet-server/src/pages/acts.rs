@@ -137,3 +137,93 @@ pub(super) fn possible(record: &Record, now: Timestamp) -> Vec<Act> {
         RecordState::Succeeded | RecordState::Skipped => vec![Act::Release],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use ratchet::decide::{Command, Jitter, Moment, SubmitDecision, decide, decide_submission};
+    use ratchet::{
+        Cause, CauseKind, Contract, Generation, Key, Namespace, OperationName, Outcome, Payload, Policy,
+        Priority, Queue, RecordId, RetryPolicy, Submission, Version, WorkerId,
+    };
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_768_464_000_000);
+
+    /// A record that is waiting for its only attempt.
+    fn pending(contract: Contract) -> Record {
+        let retry = RetryPolicy { max_attempts: 1, ..RetryPolicy::STANDARD };
+        let submission = Submission {
+            id: RecordId {
+                namespace: Namespace::DEFAULT,
+                operation: OperationName::from_static("collect"),
+                key: Key::parse("invoice:7").unwrap(),
+                generation: Generation::FIRST,
+            },
+            version: Version::from_static("1"),
+            input: Payload::from_stored("7"),
+            compared: None,
+            policy: Policy { retry, ..Policy::DEFAULT },
+            contract: contract.terms(),
+            not_before: None,
+            priority: Priority(0),
+            queue: Queue::DEFAULT,
+            group: None,
+            after: None,
+            renewal: None,
+        };
+        match decide_submission(None, &submission, NOW) {
+            SubmitDecision::Insert { record, .. } => *record,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn after(record: &Record, command: Command) -> Record {
+        decide(record, &command, Moment { now: NOW, jitter: Jitter::MIDDLE }).unwrap().record
+    }
+
+    fn running(contract: Contract) -> Record {
+        let worker = WorkerId::from_static("w");
+        let lease = Command::Lease { worker, duration: Duration::from_mins(1), start_if_safe: false };
+        let leased = after(&pending(contract), lease);
+        after(&leased, Command::Start { token: leased.token })
+    }
+
+    fn ended(contract: Contract, outcome: Outcome) -> Record {
+        let record = running(contract);
+        after(&record, Command::Settle { token: record.token, outcome })
+    }
+
+    #[test]
+    fn what_can_be_done_follows_from_the_state_and_the_window() {
+        const REMEMBERS: Contract = Contract::header("Idempotency-Key");
+        let unknown = || Outcome::unknown(Cause::new(CauseKind::Transport, ""));
+        let refused =
+            Outcome::Rejected { cause: Cause::new(CauseKind::Status(402), ""), after_lookup: false };
+        let cancelled = Command::Cancel { by: String::new(), reason: String::new() };
+        let later = NOW.after(Duration::from_hours(30));
+        for (record, now, acts) in [
+            (pending(REMEMBERS), NOW, vec![Act::Cancel]),
+            (running(REMEMBERS), NOW, vec![Act::Cancel]),
+            (after(&running(REMEMBERS), cancelled.clone()), NOW, vec![]),
+            (after(&pending(REMEMBERS), cancelled), NOW, vec![Act::Replay, Act::Release]),
+            (ended(REMEMBERS, refused), NOW, vec![Act::Replay, Act::Release]),
+            (ended(REMEMBERS, Outcome::done(Payload::from_stored("1"))), NOW, vec![Act::Release]),
+            (ended(REMEMBERS, unknown()), NOW, vec![Act::Reconcile, Act::Replay]),
+            (ended(REMEMBERS, unknown()), later, vec![Act::Reconcile, Act::AcceptRisk]),
+            (ended(Contract::NONE, unknown()), NOW, vec![Act::Reconcile, Act::AcceptRisk]),
+        ] {
+            assert_eq!(possible(&record, now), acts, "{}", record.state);
+        }
+    }
+
+    #[test]
+    fn an_act_is_found_by_its_path() {
+        for act in Act::ALL {
+            assert_eq!(Act::from_path(act.path()), Some(act));
+        }
+        assert_eq!(Act::from_path("purge"), None);
+    }
+}

@@ -244,3 +244,59 @@ async fn every_answer_is_guarded() {
         }
     }
 }
+
+/// The same action once more: the page goes on to the new generation, which has the same input.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_record_is_released_as_a_new_generation() {
+    let shop = Shop::new().await;
+    let collect = OperationName::from_static("collect_invoice");
+    let id = shop.submit(collect, "invoice:7", Contract::NONE, Policy::DEFAULT).await;
+    shop.client.cancel(id.clone(), "ada", "ordered twice").await.unwrap();
+    let server = Server::start(&shop.store);
+    let visitor = Visitor::sign_in(&server, &key(&shop.store, &OPERATOR)).await;
+    let path = "/records/1/release";
+    let (token, seen) = fields_of(&visitor, path).await;
+    let fields = [("form_token", token.as_str()), ("reason", "wanted after all"), ("seen", seen.as_str())];
+    let released = visitor.post(path, &fields).await;
+    assert_eq!(released.headers()["location"], "/records/2?done=release");
+    let page = visitor.page("/records/2?done=release").await;
+    assert!(page.contains("A new generation is enqueued.") && page.contains("invoice:7#2"), "{page}");
+    assert_eq!(shop.record(&id.next_generation()).await.state, RecordState::Pending);
+    assert_eq!(shop.record(&id).await.state, RecordState::Cancelled);
+
+    let again = visitor.post(path, &fields).await;
+    assert_eq!(
+        again.headers()["location"],
+        "/records/2?done=release",
+        "a form that is sent twice makes no third one"
+    );
+    assert_eq!(visitor.get("/records/3").await.status(), StatusCode::NOT_FOUND);
+}
+
+/// What people do leaves nothing in the log that a key, a form or a record holds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_log_holds_no_key_and_no_form() {
+    let shop = Shop::new().await;
+    let lost = shop.lost_payment(LOST, HOUR).await;
+    let server = Server::start(&shop.store);
+    let operator = key(&shop.store, &OPERATOR);
+    let visitor = Visitor::sign_in(&server, &operator).await;
+    let path = format!("{}/reconcile", uncertain_record(&visitor).await);
+    let (token, seen) = fields_of(&visitor, &path).await;
+    let _ = visitor.post("/records/find", &[("form_token", token.as_str()), ("key", LOST)]).await;
+    let fields = [
+        ("form_token", token.as_str()),
+        ("found", "applied"),
+        ("result", r#""bk_secret""#),
+        ("reason", "seen_at_the_bank"),
+        ("seen", seen.as_str()),
+    ];
+    assert_eq!(visitor.post(&path, &fields).await.status(), StatusCode::SEE_OTHER);
+    assert_eq!(shop.record(&lost).await.state, RecordState::Succeeded);
+    let log = server.log();
+    assert!(log.contains("/records/{place}/{act}"), "{log}");
+    let secret = operator.rsplit('_').next().unwrap();
+    for text in [LOST, "481", "bk_secret", "seen_at_the_bank", secret, &token, "ada@example.com"] {
+        assert!(!log.contains(text), "{text} is in {log}");
+    }
+}

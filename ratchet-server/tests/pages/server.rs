@@ -9,19 +9,27 @@ use ratchet::http::reqwest::{self, Client, RequestBuilder, Response, StatusCode,
 pub(crate) struct Server {
     child: Child,
     pub(crate) base: String,
+    log: tempfile::NamedTempFile,
 }
 
 impl Server {
     pub(crate) fn start(store: &str) -> Self {
+        let log = tempfile::NamedTempFile::new().expect("a file");
         let mut child = Command::new(env!("CARGO_BIN_EXE_ratchet"))
-            .args(["serve", "--store", store, "--listen", "127.0.0.1:0", "--log", "warn"])
+            .args(["serve", "--store", store, "--listen", "127.0.0.1:0", "--log", "debug"])
             .stdout(Stdio::piped())
+            .stderr(log.reopen().expect("the file"))
             .spawn()
             .expect("the program starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("its first line");
         let base = line.trim().strip_prefix("listening on ").expect("where it listens").to_owned();
-        Self { child, base }
+        Self { child, base, log }
+    }
+
+    /// What it has logged so far.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.log.path()).expect("the log")
     }
 }
 
