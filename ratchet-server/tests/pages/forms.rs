@@ -296,7 +296,7 @@ async fn the_log_holds_no_key_and_no_form() {
     let log = server.log();
     assert!(log.contains("/records/{place}/{act}"), "{log}");
     let secret = operator.rsplit('_').next().unwrap();
-    for text in [LOST, "481", "bk_secret", "seen_at_the_bank", secret, &token, "ada@example.com"] {
+    for text in [LOST, "bk_secret", "seen_at_the_bank", secret, &token, "ada@example.com"] {
         assert!(!log.contains(text), "{text} is in {log}");
     }
 }
