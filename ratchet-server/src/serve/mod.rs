@@ -10,7 +10,7 @@ pub(crate) mod keys;
 mod limits;
 mod maintenance;
 mod metrics;
-mod observe;
+pub(crate) mod observe;
 mod patient;
 pub(crate) mod problem;
 mod rate;

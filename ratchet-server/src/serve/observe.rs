@@ -15,7 +15,7 @@ use super::problem::Problem;
 use super::{App, metrics};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACE_PARENT: &str = "traceparent";
 
 /// Every request has an id, a line in the log and a place in the metrics, and there are not too many at once.
 pub(super) fn observed(router: Router<App>, app: &App) -> Router<App> {
@@ -27,7 +27,7 @@ async fn observe(State(places): State<Arc<Semaphore>>, request: Request, next: N
     let id = request_id(request.headers());
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
     let method = request.method().clone();
-    let trace = request.headers().get(&TRACE_PARENT).and_then(|value| trace_of(value.to_str().ok()?));
+    let trace = trace_parent(request.headers()).and_then(trace_of);
     let span = tracing::info_span!("request", id = %show(&id), %method, route, trace);
     let begun = Instant::now();
     let mut response = match places.try_acquire() {
@@ -68,8 +68,13 @@ fn show(id: &HeaderValue) -> &str {
     id.to_str().unwrap_or("none")
 }
 
-/// The trace that a caller says the request belongs to (W3C Trace Context): `00-TRACE-SPAN-FLAGS`.
-pub(crate) fn trace_of(header: &str) -> Option<&str> {
+/// Where in which trace a caller says the request belongs (W3C Trace Context): `00-TRACE-SPAN-FLAGS`.
+pub(crate) fn trace_parent(headers: &HeaderMap) -> Option<&str> {
+    let header = headers.get(TRACE_PARENT)?.to_str().ok()?;
+    (header.len() <= 128 && trace_of(header).is_some()).then_some(header)
+}
+
+fn trace_of(header: &str) -> Option<&str> {
     let mut parts = header.split('-');
     let (version, trace) = (parts.next()?, parts.next()?);
     let hexadecimal = |text: &str, length| {

@@ -106,10 +106,10 @@ pub(super) async fn enqueue(
     if !run.is_open() && app.ledger().find(submission.id.clone()).await?.is_none() {
         return Err(Problem::refused("RUN_FINISHED", "the run is finished and takes no more steps"));
     }
-    let operation = submission.id.operation.clone();
+    let asked = submission.id.clone();
     let answer = app.ledger().submit(vec![submission]).await?.pop();
     let answer = answer.ok_or_else(|| Problem::unavailable("the store is closed"))?;
-    count(&operation, &answer);
+    tell(&asked, &answer);
     match answer {
         Submitted::New { id } => answered(&app, &grant, id, true).await,
         Submitted::Existing { id, .. } => answered(&app, &grant, id, false).await,
@@ -212,14 +212,15 @@ fn unstorable(error: &PayloadError) -> Problem {
     Problem::malformed(format!("the input is refused: {error}"))
 }
 
-/// What the core tells metrics about submissions of Rust programs.
-fn count(operation: &OperationName, answer: &Submitted) {
+/// What the core tells logs and metrics about submissions of Rust programs.
+fn tell(id: &RecordId, answer: &Submitted) {
     let answer = match answer {
         Submitted::New { .. } => "new",
         Submitted::Existing { .. } => "existing",
         Submitted::Conflict(_) => "conflict",
         Submitted::Expired { .. } => "expired",
     };
-    metrics::counter!("ratchet_submitted_total", "operation" => operation.to_string(), "answer" => answer)
+    tracing::info!(operation = %id.operation, key = %id.digest(), answer, "submitted");
+    metrics::counter!("ratchet_submitted_total", "operation" => id.operation.to_string(), "answer" => answer)
         .increment(1);
 }

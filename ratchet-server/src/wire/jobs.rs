@@ -150,6 +150,8 @@ pub(super) async fn report(
     let settled = order(&app, &record, Command::Settle { token, outcome }).await?;
     match settled {
         Ok(Answer::Settled(state)) => {
+            let (operation, key) = (&record.id.operation, record.id.digest());
+            tracing::info!(%operation, %key, %token, outcome = kind, %state, "reported");
             metrics::counter!("ratchet_attempts_total",
                 "operation" => record.id.operation.to_string(), "outcome" => kind, "state" => state.as_str())
             .increment(1);

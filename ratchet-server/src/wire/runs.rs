@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::{Path, State};
+use axum::http::HeaderMap;
 use ratchet::ledger::Filter;
 use ratchet::{DocumentKind, GroupId, LedgerError, Namespace, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use utoipa::ToSchema;
 use super::names::{self, StepId};
 use super::steps::StepBody;
 use crate::serve::auth::{Grant, Producer, Reader, Scope};
+use crate::serve::observe::trace_parent;
 use crate::serve::problem::{Problem, Problems};
 use crate::serve::shelf::Kept;
 use crate::serve::{App, Json};
@@ -26,6 +28,9 @@ pub(super) struct Run {
     environment: Option<String>,
     started_at: Timestamp,
     finished_at: Option<Timestamp>,
+    /// Where in which trace its producer started it, for the workers of its steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) trace: Option<String>,
 }
 
 impl Kept for Run {
@@ -109,6 +114,7 @@ const LONGEST_TEXT: usize = 200;
 pub(super) async fn start(
     State(app): State<App>,
     Producer(grant): Producer,
+    headers: HeaderMap,
     Json(body): Json<StartRun>,
 ) -> Result<(axum::http::StatusCode, Json<RunAnswer>), Problem> {
     if body.project_id.is_some() != body.environment_id.is_some() {
@@ -126,6 +132,7 @@ pub(super) async fn start(
         environment: body.environment_id,
         started_at: app.now(),
         finished_at: None,
+        trace: trace_parent(&headers).map(str::to_owned),
     };
     let id = names::new_run(app.now())?;
     app.shelf().create(&grant.namespace, id.as_str(), &run).await?;
@@ -192,6 +199,7 @@ pub(super) async fn list(
     let page = app.ledger().list(filter).await?;
     let own = grant.has(Scope::Producer) && run.owner == grant.name;
     let steps = page.places.iter().zip(&page.records);
+    let steps = steps.filter(|(_, record)| grant.allows(&record.id.operation));
     let steps = steps.map(|(place, record)| StepBody::of(*place, record, own)).collect();
     let next = page.next.map(|place| StepId(place).to_string());
     Ok(Json(StepsOfRun { steps, next }))

@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 
 use super::lease::Leased;
 use super::names::{JobId, StepId};
+use super::runs::Run;
 use crate::serve::auth::{Grant, Worker};
 use crate::serve::problem::{Problem, Problems};
 use crate::serve::shelf::Kept;
@@ -95,6 +96,9 @@ struct JobBody {
     timeout_ms: u64,
     /// To be shown with heartbeats and the report.
     lease_token: String,
+    /// The header `traceparent` with which the run was started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traceparent: Option<String>,
 }
 
 const MOST_HANDLERS: usize = 256;
@@ -216,6 +220,7 @@ async fn started(app: &App, grant: &Grant, worker: &WorkerId, record: Record) ->
         // Somebody has cancelled it in between.
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
+    tracing::info!(operation = %record.id.operation, key = %record.id.digest(), %token, %worker, "handed out");
     let waited = app.now().since(record.ready_at);
     let operation = record.id.operation.to_string();
     metrics::histogram!("ratchet_claim_wait_seconds", "operation" => operation).record(waited.as_secs_f64());
@@ -235,8 +240,16 @@ async fn started(app: &App, grant: &Grant, worker: &WorkerId, record: Record) ->
         idempotency_key: key,
         timeout_ms: u64::try_from(record.policy.timeout.as_millis()).unwrap_or(u64::MAX),
         lease_token: app.leases().text(&leased, token),
+        traceparent: trace_of(app, grant, &record).await?,
     };
     Ok(Json(ClaimedBody { job }).into_response())
+}
+
+/// The trace that the record's run belongs to.
+async fn trace_of(app: &App, grant: &Grant, record: &Record) -> Result<Option<String>, Problem> {
+    let Some(group) = &record.group else { return Ok(None) };
+    let run: Option<Run> = app.shelf().recent(&grant.namespace, group.as_str()).await?;
+    Ok(run.and_then(|run| run.trace))
 }
 
 /// The slowest pace of heartbeats.

@@ -109,6 +109,26 @@ async fn a_slow_client_does_not_hold_the_server() {
 }
 
 #[tokio::test]
+async fn more_requests_than_the_server_takes_are_told_to_come_again() {
+    let server = Server::start_with(Store::file(), &["--requests", "1"]);
+    let key = server.producer();
+    let mut holding = connect(&server);
+    let head = format!(
+        "POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\
+         Content-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n"
+    );
+    holding.write_all(head.as_bytes()).unwrap();
+    let mut go_on = [0; 25];
+    holding.read_exact(&mut go_on).unwrap();
+    let (status, told) = server.get(&key, "/runs/run_1").await;
+    assert_eq!((status, &told["code"]), (503, &json!("SERVER_FULL")));
+    drop(holding);
+    while server.get(&key, "/runs/run_1").await.0 == 503 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
 async fn connections_beyond_the_limit_wait_for_those_before_them() {
     let server = Server::start_with(Store::file(), &["--connections", "1", "--patience", "2"]);
     let key = server.producer();

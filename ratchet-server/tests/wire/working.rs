@@ -70,6 +70,11 @@ impl<'a> ByHand<'a> {
         let body = json!({"workerId": id, "capacity": 1, "handlers": [{"name": operation, "version": "1"}]});
         let (status, answer) = server.post(key, "/workers/register", &body).await;
         assert_eq!((status, answer), (200, json!({"workerId": id, "handlers": 1})));
+        Self::known(server, key, id)
+    }
+
+    /// One that registered before.
+    pub(crate) fn known(server: &'a Server, key: &str, id: &'static str) -> Self {
         Self { server, key: key.to_owned(), id }
     }
 

@@ -281,10 +281,16 @@ proptest! {
                 let decided = follower.decide(&Command::Follow { ended });
                 assert_eq!(decided.is_ok(), first_end.is_none(), "decided once, by the first end");
                 follower.record = decided.map_or(follower.record, |decision| decision.record);
-                first_end.get_or_insert(ended);
+                first_end.get_or_insert((story.state(), story.why()));
             }
-            let taken = first_end.is_some_and(|ended| on.is_taken(ended));
-            assert_eq!(follower.decide(&lease()).is_ok(), taken, "{first_end:?}");
+            let taken = first_end.is_some_and(|(state, why)| match on {
+                Branch::Succeeded => state == State::Succeeded,
+                Branch::Failed => match state {
+                    State::Uncertain => why != Some(Uncertainty::Cancelled),
+                    other => matches!(other, State::Failed | State::Exhausted | State::Abandoned),
+                },
+            });
+            assert_eq!(follower.decide(&lease()).is_ok(), taken, "{on:?} {first_end:?}");
         }
     }
 }
