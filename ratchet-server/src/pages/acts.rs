@@ -174,26 +174,26 @@ mod tests {
             after: None,
             renewal: None,
         };
-        match decide_submission(None, &submission, NOW) {
-            SubmitDecision::Insert { record, .. } => *record,
-            other => panic!("{other:?}"),
-        }
+        let SubmitDecision::Insert { record, .. } = decide_submission(None, &submission, NOW) else {
+            panic!("a new key makes a record");
+        };
+        *record
     }
 
-    fn after(record: &Record, command: Command) -> Record {
-        decide(record, &command, Moment { now: NOW, jitter: Jitter::MIDDLE }).unwrap().record
+    fn after(record: &Record, command: &Command) -> Record {
+        decide(record, command, Moment { now: NOW, jitter: Jitter::MIDDLE }).unwrap().record
     }
 
     fn running(contract: Contract) -> Record {
         let worker = WorkerId::from_static("w");
         let lease = Command::Lease { worker, duration: Duration::from_mins(1), start_if_safe: false };
-        let leased = after(&pending(contract), lease);
-        after(&leased, Command::Start { token: leased.token })
+        let leased = after(&pending(contract), &lease);
+        after(&leased, &Command::Start { token: leased.token })
     }
 
     fn ended(contract: Contract, outcome: Outcome) -> Record {
         let record = running(contract);
-        after(&record, Command::Settle { token: record.token, outcome })
+        after(&record, &Command::Settle { token: record.token, outcome })
     }
 
     #[test]
@@ -207,8 +207,8 @@ mod tests {
         for (record, now, acts) in [
             (pending(REMEMBERS), NOW, vec![Act::Cancel]),
             (running(REMEMBERS), NOW, vec![Act::Cancel]),
-            (after(&running(REMEMBERS), cancelled.clone()), NOW, vec![]),
-            (after(&pending(REMEMBERS), cancelled), NOW, vec![Act::Replay, Act::Release]),
+            (after(&running(REMEMBERS), &cancelled), NOW, vec![]),
+            (after(&pending(REMEMBERS), &cancelled), NOW, vec![Act::Replay, Act::Release]),
             (ended(REMEMBERS, refused), NOW, vec![Act::Replay, Act::Release]),
             (ended(REMEMBERS, Outcome::done(Payload::from_stored("1"))), NOW, vec![Act::Release]),
             (ended(REMEMBERS, unknown()), NOW, vec![Act::Reconcile, Act::Replay]),

@@ -4,7 +4,7 @@ use ratchet::http::reqwest::{Method, StatusCode};
 use ratchet::{Contract, Namespace, OperationName, Policy, RecordState};
 
 use crate::server::{Server, Visitor, hidden_field, key, printed, set_cookie};
-use crate::shop::{HOUR, LOST, LOST_TOO, Shop};
+use crate::shop::{HOUR, LOST, LOST_TOO, Shop, submission};
 
 const OPERATOR: [&str; 2] = ["--scope", "operator"];
 
@@ -299,4 +299,37 @@ async fn the_log_holds_no_key_and_no_form() {
     for text in [LOST, "bk_secret", "seen_at_the_bank", secret, &token, "ada@example.com"] {
         assert!(!log.contains(text), "{text} is in {log}");
     }
+}
+
+/// What pages ask of a store, the other store answers too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_record_in_postgresql_is_found_and_cancelled() {
+    let database = ratchet_test_postgres::shared().database().await;
+    let store = database.url();
+    let client = ratchet::Ratchet::open(&store).await.unwrap();
+    let collect = OperationName::from_static("collect_invoice");
+    let submission = submission(Namespace::DEFAULT, collect, "invoice:7", Contract::NONE, Policy::DEFAULT);
+    let id = submission.id.clone();
+    let _ = client.ledger().submit(vec![submission]).await.unwrap();
+    let server = Server::start(&store);
+    let visitor = Visitor::sign_in(&server, &key(&store, &OPERATOR)).await;
+    for path in [
+        "/",
+        "/records",
+        "/records?state=pending&age=10min",
+        "/records?operation=collect_invoice",
+        "/uncertain",
+    ] {
+        visitor.page(path).await;
+    }
+    let token = hidden_field(&visitor.page("/records").await, "form_token");
+    let found = visitor.post("/records/find", &[("form_token", &token), ("key", "invoice:7")]).await;
+    let record = found.headers()["location"].to_str().unwrap().to_owned();
+    let seen = hidden_field(&visitor.page(&format!("{record}/cancel")).await, "seen");
+    let fields = [("form_token", token.as_str()), ("reason", "ordered twice"), ("seen", seen.as_str())];
+    let done = visitor.post(&format!("{record}/cancel"), &fields).await;
+    assert_eq!(done.headers()["location"], format!("{record}?done=cancel"));
+    assert_eq!(client.state(id).await.unwrap(), Some(RecordState::Cancelled));
+    assert!(visitor.page(&record).await.contains("It was cancelled before it had any effect."));
+    assert!(visitor.page("/decisions").await.contains("ordered twice"));
 }
