@@ -93,7 +93,7 @@ mod tests {
         let reader = tokio::spawn(async move {
             let mut read = Vec::new();
             for _ in 0..3 {
-                tokio::time::sleep(PATIENCE - Duration::from_secs(1)).await;
+                tokio::time::sleep(PATIENCE * 9 / 10).await;
                 let mut part = [0; 4];
                 theirs.read_exact(&mut part).await.unwrap();
                 read.extend(part);

@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use ratchet::ledger::Served;
 use ratchet::{
-    After, Branch, Generation, GroupId, Key, OperationName, Payload, PayloadError, Record, RecordId, Stored,
+    After, Branch, Generation, GroupId, Key, OperationName, Payload, PayloadError, RecordId, Stored,
     Submission, Submitted, Version,
 };
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::names::{self, JobId, StepId};
 use super::policy::{self, Wishes};
-use super::record::{is_own, of_namespace, result_of};
+use super::record::{is_own, result_of};
 use super::runs;
 use crate::serve::auth::{Grant, Producer};
 use crate::serve::problem::{Problem, Problems};
@@ -175,8 +175,11 @@ fn identity(grant: &Grant, operation: OperationName, key: &str) -> Result<Record
 }
 
 async fn predecessor(app: &App, grant: &Grant, after: &AfterBody) -> Result<After, Problem> {
-    let Record { id, .. } =
-        of_namespace(app, grant, StepId::parse(&after.step_id)?.0, "step to come after").await?;
+    let StepId(place) = StepId::parse(&after.step_id)?;
+    // One that is purged has ended, and its tombstone says how.
+    let stored = app.ledger().at(place).await?;
+    let id = stored.map(|stored| stored.id().clone()).filter(|id| id.namespace == grant.namespace);
+    let id = id.ok_or_else(|| Problem::not_found("step to come after"))?;
     let on = match after.on {
         On::Succeeded => Branch::Succeeded,
         On::Failed => Branch::Failed,

@@ -149,7 +149,10 @@ pub(super) async fn claim(
     let worker = worker(&body.worker_id)?;
     let known: Option<Registered> = app.shelf().recent(&grant.namespace, worker.as_str()).await?;
     let known = known.filter(|known| known.owner == grant.name);
-    let known = known.ok_or_else(|| Problem::not_found("worker: register it first"))?;
+    let known = known.ok_or_else(|| {
+        let text = "no worker of this id is registered with this key: register it first";
+        Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", text)
+    })?;
     if !app.may_hand_out() {
         let text = "no job is handed out: the store may be a restored backup; `ratchet doctor` says more";
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "HELD_BACK", text).retry_after(10));

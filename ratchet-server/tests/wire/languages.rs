@@ -25,7 +25,7 @@ fn invoice(requested_at: u64) -> Bill {
 }
 
 const PRODUCE: &str = r#"
-from helpers import *
+from support import *
 producer = Ratchet(URL, sys.argv[2])
 producer.start_run("checkout")
 def enqueue(amount, at):
@@ -37,7 +37,7 @@ finish([step["stepId"], step["created"], same["created"], refused(lambda: enqueu
 "#;
 
 const EXECUTE: &str = r#"
-from helpers import *
+from support import *
 seen = []
 def collect(payload, context):
     seen.append([payload, context.idempotency_key, context.run_id, context.attempt])

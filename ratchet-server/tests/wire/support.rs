@@ -148,9 +148,9 @@ pub(crate) fn interpreter() -> PathBuf {
 
 /// A program with the published client, which gets the server's address and these arguments.
 pub(crate) fn python(server: &Server, script: &str, arguments: &[&str]) -> Command {
-    let helpers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wire/python");
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wire/python");
     let mut command = Command::new(interpreter());
-    command.args(["-c", script, &server.url]).args(arguments).env("PYTHONPATH", helpers);
+    command.args(["-c", script, &server.url]).args(arguments).env("PYTHONPATH", shared);
     command
 }
 

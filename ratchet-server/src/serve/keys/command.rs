@@ -35,7 +35,7 @@ pub(crate) struct CreateArguments {
     operation: Vec<String>,
     /// Who uses it, for audit trails. Keys of one name see each other's runs, so a successor takes the name over. The id of
     /// the key unless said otherwise.
-    #[arg(long)]
+    #[arg(long, value_parser = label)]
     name: Option<String>,
     /// For how long it is good: a number with `m`, `h` or `d` behind it. For ever unless said otherwise.
     #[arg(long, value_parser = span)]
@@ -135,6 +135,11 @@ fn shelf(ratchet: &Ratchet) -> Shelf {
 
 fn now() -> Timestamp {
     SystemTime::now().into()
+}
+
+fn label(text: &str) -> Result<String, String> {
+    let sound = (1..=64).contains(&text.chars().count()) && !text.contains(char::is_control);
+    if sound { Ok(text.to_owned()) } else { Err("1 to 64 characters on one line".to_owned()) }
 }
 
 fn span(text: &str) -> Result<Duration, String> {

@@ -1,4 +1,4 @@
-from helpers import *
+from support import *
 from getratchet import NonRetryableError
 
 producer_key, worker_key = sys.argv[2:]

@@ -1,4 +1,4 @@
-from helpers import *
+from support import *
 
 producer = Ratchet(URL, sys.argv[2])
 

@@ -1,4 +1,4 @@
-from helpers import *
+from support import *
 
 producer_key, worker_key = sys.argv[2:]
 producer = Ratchet(URL, producer_key)

@@ -1,4 +1,4 @@
-from helpers import *
+from support import *
 
 producer_key, worker_key, other_key = sys.argv[2:]
 producer, other = Ratchet(URL, producer_key), Ratchet(URL, other_key)

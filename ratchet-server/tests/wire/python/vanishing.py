@@ -1,6 +1,6 @@
 """A worker that asks its destination for an effect, and says so; it is killed before it reports."""
 
-from helpers import *
+from support import *
 
 worker_key, destination = sys.argv[2:]
 
