@@ -124,24 +124,8 @@ impl Shop {
         contract: Contract,
         policy: Policy,
     ) -> RecordId {
-        let id =
-            RecordId { namespace, operation, key: Key::parse(key).unwrap(), generation: Generation::FIRST };
-        let submission = Submission {
-            id: id.clone(),
-            version: V1,
-            input: payload(
-                &json!({"amount_cents": 12_900, "customer": {"email": "ada@example.com", "id": 7}}),
-            ),
-            compared: None,
-            policy,
-            contract: contract.terms(),
-            not_before: None,
-            priority: Priority(0),
-            queue: Queue::DEFAULT,
-            group: None,
-            after: None,
-            renewal: None,
-        };
+        let submission = submission(namespace, operation, key, contract, policy);
+        let id = submission.id.clone();
         let _ = self.ledger.submit(vec![submission]).await.unwrap();
         id
     }
@@ -213,4 +197,29 @@ impl Shop {
 
 pub(crate) fn payload(value: &Value) -> Payload {
     Payload::from_value(value, Payload::LARGEST_INPUT).unwrap()
+}
+
+/// An action as a producer enqueues it.
+pub(crate) fn submission(
+    namespace: Namespace,
+    operation: OperationName,
+    key: &str,
+    contract: Contract,
+    policy: Policy,
+) -> Submission {
+    let customer = json!({"email": "ada@example.com", "id": 7});
+    Submission {
+        id: RecordId { namespace, operation, key: Key::parse(key).unwrap(), generation: Generation::FIRST },
+        version: V1,
+        input: payload(&json!({"amount_cents": 12_900, "customer": customer})),
+        compared: None,
+        policy,
+        contract: contract.terms(),
+        not_before: None,
+        priority: Priority(0),
+        queue: Queue::DEFAULT,
+        group: None,
+        after: None,
+        renewal: None,
+    }
 }
