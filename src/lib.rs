@@ -75,14 +75,14 @@ pub use ratchet_core::operation::{Redacted, State};
 pub use ratchet_core::random::{Random, SharedRandom};
 pub use ratchet_core::time::{Clock, SharedClock, Timestamp};
 pub use ratchet_core::{
-    Admitted, After, Attempt, AuditEntry, BodyFields, Branch, CancelReason, Cause, CauseKind, Client, Closed,
-    Conflict, Context, Destination, DestinationName, DocumentKind, DocumentName, Enqueue, EnqueueError,
-    Enqueued, Failure, Fingerprint, Form, Found, Generation, GroupId, HiddenPath, HiddenPaths, Inquiry,
-    KeptRequest, Key, KeyDigest, KeyError, KeyPart, LedgerError, ManageError, NameError, NamedStep,
+    Admitted, After, Attempt, AttemptEnd, AuditEntry, BodyFields, Branch, CancelReason, Cause, CauseKind,
+    Client, Closed, Conflict, Context, Destination, DestinationName, DocumentKind, DocumentName, Enqueue,
+    EnqueueError, Enqueued, Failure, Fingerprint, Form, Found, Generation, GroupId, HiddenPath, HiddenPaths,
+    Inquiry, KeptRequest, Key, KeyDigest, KeyError, KeyPart, LedgerError, ManageError, NameError, NamedStep,
     Namespace, NotAccepted, OnUnknown, OnceError, OnceErrorKind, Operation, OperationName, Outcome,
     OutcomeKind, PartWriter, Payload, PayloadError, Pin, Policy, Priority, Queue, Recipe, ReconciledStep,
     Record, RecordId, Registry, RegistryError, Request, RequestFingerprint, RestoreGuard, RetryPolicy, Scope,
-    SecretError, SecretId, Sending, StepName, Submission, Submitted, Token, Uncertainty, Version,
+    SecretError, SecretId, Sending, StepName, StepState, Submission, Submitted, Token, Uncertainty, Version,
     VolatileFields, WireSecrets, Worker, WorkerBuilder, WorkerError, WorkerId, admission, contract,
     contracts, decide, ledger,
 };

@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::admission::{Destination, GateCommand, GateOrder, KnownGate, Limits};
 use crate::decide::{Answer, Command, Refusal, Stored, Verdict};
 use crate::ledger::{
-    Count, Filter, LedgerError, MarkChange, Page, Served, SharedLedger, StoreMark, order, purge_all,
+    AuditPage, Count, Cursor, Filter, LedgerError, MarkChange, Page, Served, SharedLedger, StoreMark, order,
+    purge_all,
 };
 use crate::model::{
     Attempt, AuditEntry, Conflict, DestinationName, HiddenPaths, Namespace, Record, RecordId, Renewal, State,
@@ -236,6 +237,15 @@ impl Client {
     /// If the ledger fails.
     pub async fn audit(&self, id: RecordId) -> Result<Vec<AuditEntry>, LedgerError> {
         self.ledger.audit(id).await
+    }
+
+    /// What people decided about all records of the namespace, the latest first, a page at a time: those before a place of
+    /// an earlier page, and at most `limit` (0 counts as 1).
+    ///
+    /// # Errors
+    /// If the ledger fails.
+    pub async fn audit_log(&self, before: Option<Cursor>, limit: usize) -> Result<AuditPage, LedgerError> {
+        self.ledger.audit_log(self.namespace.clone(), before, limit).await
     }
 
     /// Starts nothing more. What has started is told to stop; it is not a rollback.

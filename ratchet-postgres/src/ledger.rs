@@ -10,7 +10,7 @@ use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::follow::{Followers, ended, waits_again};
 use ratchet_core::ledger::{
-    AwaitedEnds, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
+    AuditPage, AwaitedEnds, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
     DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
     Offer, Order, Page, Served, StoreMark, Unserved,
 };
@@ -32,7 +32,7 @@ use crate::options::{Opened, PostgresOptions, Sources};
 use crate::readers::{Lent, Readers};
 use crate::session::Connector;
 use crate::works::{Admits, Applies, Claims, Submits};
-use crate::{declare, document, follow, gates, inspect, maintenance, mark, overview, read};
+use crate::{audit, declare, document, follow, gates, inspect, maintenance, mark, overview, read};
 
 /// How many waiting records are looked at when one of them waits anew.
 const MOST_LOOKED_AT: usize = 1024;
@@ -388,6 +388,22 @@ impl Ledger for PostgresLedger {
             let id = &id;
             self.read("look a record up", |mut lent| async move {
                 let answer = read::audit(&mut lent, id).await;
+                lent.keep(answer)
+            })
+            .await
+        })
+    }
+
+    fn audit_log(
+        &self,
+        namespace: Namespace,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> LedgerFuture<'_, AuditPage> {
+        Box::pin(async move {
+            let namespace = &namespace;
+            self.read("list decisions", |mut lent| async move {
+                let answer = audit::log(&mut lent, namespace, before, limit).await;
                 lent.keep(answer)
             })
             .await

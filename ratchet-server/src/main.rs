@@ -5,6 +5,7 @@ mod error;
 mod explain;
 mod lint;
 mod operate;
+mod pages;
 mod probe;
 mod serve;
 mod terminal;

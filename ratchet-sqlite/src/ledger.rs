@@ -10,7 +10,7 @@ use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::follow::{Followers, ended, waits_again};
 use ratchet_core::ledger::{
-    AwaitedEnds, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
+    AuditPage, AwaitedEnds, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
     DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
     Offer, Order, Page, Served, StoreMark, Unserved,
 };
@@ -26,7 +26,7 @@ use crate::error::{Fault, While as _};
 use crate::follow::Whose;
 use crate::options::{Opened, Sources, SqliteOptions};
 use crate::writer::{Job, Writer};
-use crate::{declare, document, gates, inspect, mark, overview, read};
+use crate::{audit, declare, document, gates, inspect, mark, overview, read};
 
 /// How many calls wait for the writer before further ones wait to be let in.
 const WAITING_CALLS: usize = 1024;
@@ -283,6 +283,15 @@ impl Ledger for SqliteLedger {
 
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>> {
         Box::pin(async move { self.told(read::audit(&self.readers, &id).await) })
+    }
+
+    fn audit_log(
+        &self,
+        namespace: Namespace,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> LedgerFuture<'_, AuditPage> {
+        Box::pin(async move { self.told(audit::log(&self.readers, &namespace, before, limit).await) })
     }
 
     fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {

@@ -79,16 +79,26 @@ pub(crate) fn read_attempt(row: &SqliteRow) -> Result<Attempt, Fault> {
     })
 }
 
-/// A page of records. The `+` keeps the planner from sorting a whole namespace for one page.
+/// A page of records, in the order that the filter wants. The `+` keeps the planner from sorting a whole namespace for one
+/// page.
 macro_rules! listing {
-    ($source:literal) => {
+    ($filter:ident, $source:literal) => {
+        if $filter.newest_first {
+            listing!($source, "r.id < ?4 ORDER BY r.id DESC")
+        } else {
+            listing!($source, "r.id > ?4 ORDER BY r.id")
+        }
+    };
+    ($source:literal, $place:literal) => {
         concat!(
             "SELECT ",
             record_columns!(),
             " FROM ratchet_records AS r ",
             $source,
             " AND +r.namespace = ?1 AND (?2 IS NULL OR r.operation = ?2) AND (?3 IS NULL OR r.state = ?3) \
-              AND (?6 IS NULL OR r.group_id = ?6) AND r.id > ?4 ORDER BY r.id LIMIT ?5"
+              AND (?6 IS NULL OR r.group_id = ?6) AND (?7 IS NULL OR r.created_at < ?7) AND ",
+            $place,
+            " LIMIT ?5"
         )
     };
 }
@@ -96,18 +106,28 @@ macro_rules! listing {
 /// The statement whose index holds few records beside those of this group and state.
 fn listing_of(filter: &Filter) -> &'static str {
     if filter.group.is_some() {
-        return listing!("INDEXED BY ratchet_records_group WHERE r.namespace = ?1 AND r.group_id = ?6");
+        return listing!(
+            filter,
+            "INDEXED BY ratchet_records_group WHERE r.namespace = ?1 AND r.group_id = ?6"
+        );
     }
     match filter.state {
-        Some(State::Waiting) => listing!("INDEXED BY ratchet_records_waiting WHERE r.state = 'waiting'"),
-        Some(State::Pending) => listing!("INDEXED BY ratchet_records_pending WHERE r.state = 'pending'"),
-        Some(State::Running) => listing!("INDEXED BY ratchet_records_leased WHERE r.state = 'running'"),
+        Some(State::Waiting) => {
+            listing!(filter, "INDEXED BY ratchet_records_waiting WHERE r.state = 'waiting'")
+        }
+        Some(State::Pending) => {
+            listing!(filter, "INDEXED BY ratchet_records_pending WHERE r.state = 'pending'")
+        }
+        Some(State::Running) => {
+            listing!(filter, "INDEXED BY ratchet_records_leased WHERE r.state = 'running'")
+        }
         Some(State::Failed | State::Exhausted | State::Uncertain | State::Abandoned) => listing!(
+            filter,
             "INDEXED BY ratchet_records_attention WHERE r.namespace = ?1 AND r.state = ?3 \
              AND r.state IN ('failed', 'exhausted', 'uncertain', 'abandoned')"
         ),
         None | Some(State::Succeeded | State::Cancelled | State::Skipped) => {
-            listing!("NOT INDEXED WHERE TRUE")
+            listing!(filter, "NOT INDEXED WHERE TRUE")
         }
     }
 }
@@ -118,9 +138,10 @@ pub(crate) async fn list(readers: &SqlitePool, filter: &Filter) -> Result<Page, 
         .bind(filter.namespace.as_str())
         .bind(filter.operation.as_ref().map(OperationName::as_str))
         .bind(filter.state.map(State::as_str))
-        .bind(filter.after.map_or(0, |cursor| cursor.0))
+        .bind(filter.after.unwrap_or(filter.first_place()).0)
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
         .bind(filter.group.as_ref().map(GroupId::as_str))
+        .bind(filter.created_before.map(Timestamp::as_millis))
         .fetch_all(readers)
         .await
         .while_trying("list records")?;

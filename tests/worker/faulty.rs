@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ratchet::ledger::{
-    Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId, DocumentQuery,
-    DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange, Offer, Order, Page,
-    Served, StoreMark, Unserved,
+    AuditPage, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
+    DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
+    Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use ratchet::{
     Answer, Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Ratchet, Record, RecordId,
@@ -207,6 +207,15 @@ impl Ledger for FaultyLedger {
 
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>> {
         self.inner.audit(id)
+    }
+
+    fn audit_log(
+        &self,
+        namespace: Namespace,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> LedgerFuture<'_, AuditPage> {
+        self.inner.audit_log(namespace, before, limit)
     }
 
     fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {

@@ -47,6 +47,7 @@ fn tests() -> Result<(), Failed> {
     tools::need_postgres()?;
     tools::need_python()?;
     tools::need_http_clients()?;
+    tools::need_browser()?;
     run("cargo test --locked --workspace --all-features")
 }
 

@@ -66,6 +66,17 @@ pub(crate) fn need_http_clients() -> Result<(), Failed> {
     Ok(())
 }
 
+/// Chromium and the program that drives it, from Debian's packages, for the tests of the operators' pages.
+pub(crate) fn need_browser() -> Result<(), Failed> {
+    for (line, package) in [("chromium --version", "chromium"), ("chromedriver --version", "chromium-driver")]
+    {
+        if !works(line) {
+            install(package)?;
+        }
+    }
+    Ok(())
+}
+
 /// A package of Debian's.
 fn install(package: &str) -> Result<(), Failed> {
     println!("installing Debian's package `{package}`");

@@ -9,9 +9,9 @@ use tokio::sync::watch;
 
 use super::follow::{Followers, waits_again};
 use super::{
-    Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId, DocumentQuery,
-    DocumentWrite, DocumentWritten, Filter, HighWaterMark, Inspection, Ledger, LedgerFuture, MarkChange,
-    Offer, Order, Page, Room, Served, StoreMark, Unserved,
+    AuditPage, Capabilities, Claim, Count, Cursor, Decided, Declaration, Declared, Document, DocumentId,
+    DocumentQuery, DocumentWrite, DocumentWritten, Filter, HighWaterMark, Inspection, Ledger, LedgerFuture,
+    MarkChange, Offer, Order, Page, Room, Served, StoreMark, Unserved,
 };
 use crate::admission::{Gate, GateAnswer, GateOrder, KnownGate, decide_all};
 use crate::decide::{
@@ -45,6 +45,7 @@ pub struct MemoryLedger {
 struct Rows {
     by_id: BTreeMap<RecordId, Row>,
     order: BTreeMap<Cursor, RecordId>,
+    audit: BTreeMap<Cursor, (RecordId, AuditEntry)>,
     templates: BTreeMap<OperationName, Vec<String>>,
     hidden: BTreeMap<Served, HiddenPaths>,
     declared: BTreeMap<Served, Declared>,
@@ -57,7 +58,6 @@ struct Rows {
 struct Row {
     stored: Stored,
     attempts: Vec<Attempt>,
-    audit: Vec<AuditEntry>,
 }
 
 impl MemoryLedger {
@@ -107,6 +107,7 @@ impl Rows {
         Self {
             by_id: BTreeMap::new(),
             order: BTreeMap::new(),
+            audit: BTreeMap::new(),
             templates: BTreeMap::new(),
             hidden: BTreeMap::new(),
             declared: BTreeMap::new(),
@@ -135,14 +136,11 @@ impl Rows {
             SubmitDecision::Answer(answer) => answer,
             SubmitDecision::Insert { record, audit } => {
                 let id = record.id.clone();
-                let place = self.order.last_key_value().map_or(1, |(last, _)| last.0 + 1);
-                self.order.insert(Cursor(place), id.clone());
-                let row = Row {
-                    stored: Stored::Record(record),
-                    attempts: Vec::new(),
-                    audit: audit.into_iter().collect(),
-                };
-                self.by_id.insert(id.clone(), row);
+                append(&mut self.order, id.clone());
+                self.by_id.insert(id.clone(), Row { stored: Stored::Record(record), attempts: Vec::new() });
+                if let Some(entry) = audit {
+                    append(&mut self.audit, (id.clone(), entry));
+                }
                 Submitted::New { id }
             }
         }
@@ -169,9 +167,11 @@ impl Rows {
         };
         let Decision { record, attempt, audit, answer } = decide(record, command, moment)?;
         row.stored = Stored::Record(Box::new(record));
-        row.audit.extend(audit);
         if let Some(note) = attempt {
             row.note(note);
+        }
+        if let Some(entry) = audit {
+            append(&mut self.audit, (id.clone(), entry));
         }
         Ok(answer)
     }
@@ -213,7 +213,6 @@ impl Row {
         if let Stored::Record(record) = &self.stored {
             self.stored = Stored::Tombstone(Tombstone::of(record));
             self.attempts.clear();
-            self.audit.clear();
         }
     }
 
@@ -232,6 +231,12 @@ impl Row {
             }
         }
     }
+}
+
+/// Puts something behind all others.
+fn append<T>(rows: &mut BTreeMap<Cursor, T>, row: T) {
+    let place = rows.last_key_value().map_or(1, |(last, _)| last.0 + 1);
+    rows.insert(Cursor(place), row);
 }
 
 fn is_served(record: &Record, namespace: &Namespace, offers: &[Offer]) -> bool {
@@ -357,6 +362,7 @@ impl Ledger for MemoryLedger {
                     row.bury();
                 }
             }
+            rows.audit.retain(|_, (id, _)| !over.contains(id));
             Ok(over.len())
         })
     }
@@ -441,15 +447,21 @@ impl Ledger for MemoryLedger {
             let rows = self.rows();
             let limit = filter.limit.max(1);
             let mut page = Page::default();
-            let after = filter.after.unwrap_or(Cursor(0));
-            for (place, id) in rows.order.range(Cursor(after.0 + 1)..) {
+            let after = filter.after.unwrap_or(filter.first_place());
+            let places: Box<dyn Iterator<Item = (&Cursor, &RecordId)> + Send> = if filter.newest_first {
+                Box::new(rows.order.range(..after).rev())
+            } else {
+                Box::new(rows.order.range(Cursor(after.0 + 1)..))
+            };
+            for (place, id) in places {
                 let Some(Row { stored: Stored::Record(record), .. }) = rows.by_id.get(id) else {
                     continue;
                 };
                 let wanted = record.id.namespace == filter.namespace
                     && filter.operation.as_ref().is_none_or(|operation| *operation == record.id.operation)
                     && filter.state.is_none_or(|state| state == record.state)
-                    && filter.group.as_ref().is_none_or(|group| Some(group) == record.group.as_ref());
+                    && filter.group.as_ref().is_none_or(|group| Some(group) == record.group.as_ref())
+                    && filter.created_before.is_none_or(|end| record.created_at < end);
                 if !wanted {
                     continue;
                 }
@@ -471,9 +483,36 @@ impl Ledger for MemoryLedger {
     }
 
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>> {
-        Box::pin(
-            async move { Ok(self.rows().by_id.get(&id).map(|row| row.audit.clone()).unwrap_or_default()) },
-        )
+        Box::pin(async move {
+            let rows = self.rows();
+            let about = rows.audit.values().filter(|(about, _)| *about == id);
+            Ok(about.map(|(_, entry)| entry.clone()).collect())
+        })
+    }
+
+    fn audit_log(
+        &self,
+        namespace: Namespace,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> LedgerFuture<'_, AuditPage> {
+        Box::pin(async move {
+            let rows = self.rows();
+            let places: BTreeMap<&RecordId, Cursor> =
+                rows.order.iter().map(|(place, id)| (id, *place)).collect();
+            let mut page = AuditPage::default();
+            for (at, (id, entry)) in rows.audit.range(..before.unwrap_or(Cursor(i64::MAX))).rev() {
+                let Some(place) = places.get(id).filter(|_| id.namespace == namespace) else {
+                    continue;
+                };
+                page.decisions.push(Decided { id: id.clone(), place: *place, entry: entry.clone() });
+                if page.decisions.len() == limit.max(1) {
+                    page.next = Some(*at);
+                    break;
+                }
+            }
+            Ok(page)
+        })
     }
 
     fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {

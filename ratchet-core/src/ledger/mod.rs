@@ -3,6 +3,7 @@
 //! A ledger makes the answers of [`decide`](crate::decide::decide) durable and nothing else. It never knows a
 //! destination. Who decides *when* an attempt runs is the drive: for SQL ledgers the polling [`Worker`](crate::Worker).
 
+mod audit_log;
 #[cfg(feature = "testing")]
 pub mod conformance;
 pub mod desk;
@@ -27,6 +28,7 @@ use ratchet_key::Key;
 use tokio::sync::watch;
 
 pub use crate::high_water::HighWaterFile;
+pub use audit_log::{AuditPage, Decided};
 pub use document::{Document, DocumentId, DocumentQuery, DocumentWrite, DocumentWritten};
 pub use error::LedgerError;
 pub use inspection::{Declared, Inspection, Problem, Setting};
@@ -131,7 +133,7 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
     /// What is on record at one place.
     fn at(&self, place: Cursor) -> LedgerFuture<'_, Option<Stored>>;
 
-    /// Records in the order of their creation, a page at a time.
+    /// Records in the order of their creation, or the other way round, a page at a time.
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page>;
 
     /// The attempts of one record, in the order of their tokens.
@@ -139,6 +141,15 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
 
     /// What people decided about one record, in the order of time.
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>>;
+
+    /// What people decided about all records of a namespace, the latest first, a page at a time: those before a place of an
+    /// earlier page, and at most `limit` (0 counts as 1).
+    fn audit_log(
+        &self,
+        namespace: Namespace,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> LedgerFuture<'_, AuditPage>;
 
     /// Compares the key templates that a worker declares with those on record, and records new ones, and what is hidden
     /// of their inputs. All are accepted, or nothing is recorded.
@@ -340,7 +351,7 @@ impl Declaration {
     }
 }
 
-/// Which records to list. By default a hundred of the namespace `default`, whatever their state.
+/// Which records to list. By default the oldest hundred of the namespace `default`, whatever their state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
     /// Only of this namespace.
@@ -351,10 +362,22 @@ pub struct Filter {
     pub state: Option<State>,
     /// Only of this group.
     pub group: Option<GroupId>,
-    /// Only after this place of an earlier page.
+    /// Only those that were submitted before this point.
+    pub created_before: Option<Timestamp>,
+    /// The latest first, and not the oldest.
+    pub newest_first: bool,
+    /// Only behind this place of an earlier page, in the order of the listing.
     pub after: Option<Cursor>,
     /// How many at the most; 100 by default, and 0 counts as 1.
     pub limit: usize,
+}
+
+impl Filter {
+    /// What stands before the first place of the listing. For those who write a ledger.
+    #[must_use]
+    pub const fn first_place(&self) -> Cursor {
+        Cursor(if self.newest_first { i64::MAX } else { 0 })
+    }
 }
 
 impl Default for Filter {
@@ -364,6 +387,8 @@ impl Default for Filter {
             operation: None,
             state: None,
             group: None,
+            created_before: None,
+            newest_first: false,
             after: None,
             limit: 100,
         }

@@ -7,7 +7,7 @@ use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use ratchet::{Namespace, OperationName};
+use ratchet::{LedgerError, Namespace, OperationName};
 
 use super::App;
 pub(crate) use super::keys::Scope;
@@ -21,11 +21,30 @@ pub(crate) struct Grant {
     pub(crate) name: String,
     /// The world that the key belongs to; it sees no other.
     pub(crate) namespace: Namespace,
+    /// Which key it is; no secret.
+    id: String,
     scopes: BTreeSet<Scope>,
     operations: BTreeSet<OperationName>,
 }
 
 impl Grant {
+    fn of(id: &str, key: StoredKey) -> Self {
+        let StoredKey { name, namespace, scopes, operations, .. } = key;
+        Self { id: id.to_owned(), name, namespace, scopes, operations }
+    }
+
+    /// The grant of an operator's key, without a store.
+    #[cfg(test)]
+    pub(crate) fn of_operator() -> Self {
+        Self {
+            id: "test".to_owned(),
+            name: "ops".to_owned(),
+            namespace: Namespace::DEFAULT,
+            scopes: BTreeSet::from([Scope::Operator]),
+            operations: BTreeSet::new(),
+        }
+    }
+
     /// Whether the key is for this.
     pub(crate) fn has(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope)
@@ -50,6 +69,11 @@ impl Grant {
         Err(Problem::forbidden("this key is restricted to other operations"))
     }
 
+    /// Whether the key is restricted to no operations.
+    pub(crate) fn is_for_all_operations(&self) -> bool {
+        self.operations.is_empty()
+    }
+
     /// Whether the key is good for an operation.
     pub(crate) fn allows(&self, operation: &OperationName) -> bool {
         self.operations.is_empty() || self.operations.contains(operation)
@@ -70,8 +94,16 @@ pub(crate) async fn authenticate(app: &App, key: &str) -> Result<Grant, Problem>
         let text = "this key has made as many requests as it may in a second";
         Problem::new(StatusCode::TOO_MANY_REQUESTS, "QUOTA_EXCEEDED", text).retry_after(seconds.get())
     })?;
-    let StoredKey { name, namespace, scopes, operations, .. } = stored;
-    Ok(Grant { name, namespace, scopes, operations })
+    Ok(Grant::of(presented.id, stored))
+}
+
+/// What the key of a grant allows now; `None` if it is revoked or expired since.
+///
+/// # Errors
+/// If the store fails.
+pub(crate) async fn renewed(app: &App, grant: &Grant) -> Result<Option<Grant>, LedgerError> {
+    let stored = app.shelf().recent::<StoredKey>(&KEPT_IN, &grant.id).await?;
+    Ok(stored.filter(|key| key.is_good(app.now())).map(|key| Grant::of(&grant.id, key)))
 }
 
 fn unknown_key() -> Problem {

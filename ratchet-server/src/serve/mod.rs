@@ -34,7 +34,7 @@ use limits::Limits;
 
 use crate::error::Error;
 use crate::operate::store::StoreAddress;
-use crate::wire;
+use crate::{pages, wire};
 
 #[derive(Args)]
 pub(crate) struct ServeArguments {
@@ -95,7 +95,7 @@ fn announce(address: SocketAddr) -> io::Result<()> {
 
 fn router(app: &App) -> Router {
     let (protocol, _) = wire::router();
-    let routes = health::router().merge(protocol).fallback(problem::no_such_page);
+    let routes = health::router().merge(protocol).merge(pages::router(app)).fallback(problem::no_such_page);
     observe::observed(routes.method_not_allowed_fallback(problem::wrong_method), app).with_state(app.clone())
 }
 

@@ -216,6 +216,7 @@ macro_rules! conformance {
                 not_applied_with_old_calls_refused_runs_again,
                 still_unknown_only_moves_the_next_question,
                 decisions_of_people_are_listed_in_order,
+                decisions_about_all_records_are_listed_the_latest_first,
             }
             keep {
                 purge_waits_for_the_end_of_the_retention,
@@ -232,6 +233,7 @@ macro_rules! conformance {
                 pages_cover_everything_once,
                 a_page_holds_a_hundred_unless_told_otherwise,
                 filters_keep_what_they_name,
+                the_latest_come_first_on_request,
                 records_that_change_keep_their_place,
                 an_empty_ledger_has_an_empty_page,
                 a_key_is_found_without_its_operation,
