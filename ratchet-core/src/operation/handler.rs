@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::marks::{Mark, hidden_paths, volatile_fields};
-use super::{Codec, Declared, Kind, Operation, Returns, Spec, State, States};
+use super::{Codec, Declared, Kind, Operation, Returns, Schemas, Spec, State, States};
 use crate::context::Context;
 use crate::key_part::Form;
 use crate::model::{Cause, CauseKind, HiddenPaths, Outcome, Payload, VolatileFields};
@@ -54,6 +54,7 @@ pub struct Handler {
     spec: fn() -> &'static Spec,
     marks: &'static [Mark],
     rewritten: &'static [&'static str],
+    schemas: Option<fn() -> Schemas>,
     run: fn(Call, Payload) -> Attempt,
     ask: fn(Inquiry, &Payload) -> Question,
 }
@@ -67,6 +68,7 @@ impl Handler {
             spec: O::SPEC,
             marks: O::Codec::MARKS,
             rewritten: O::Codec::REWRITTEN,
+            schemas: O::SCHEMAS,
             run: |call, input| Box::pin(attempt::<O>(call, input)),
             ask: reconcile::ask::<O>,
         }
@@ -105,6 +107,12 @@ impl Handler {
             if self.rewritten.contains(&field) { Form::Opaque } else { kind.form }
         };
         template.split('<').skip(1).zip(*parts).map(form).collect()
+    }
+
+    /// What JSON it takes and leaves, if its attribute says `schema`.
+    #[must_use]
+    pub fn schemas(&self) -> Option<Schemas> {
+        self.schemas.map(|describe| describe())
     }
 
     /// Runs one attempt.
