@@ -133,6 +133,11 @@ pub struct Reconciling;
 #[doc = include_str!("../docs/credentials.md")]
 pub struct Credentials;
 
+/// Runs what the page on clients in other languages shows of Rust.
+#[cfg(all(doctest, feature = "schema"))]
+#[doc = include_str!("../docs/clients.md")]
+pub struct Clients;
+
 /// Compiles what the page on servers shows.
 #[cfg(all(doctest, feature = "inbound"))]
 #[doc = include_str!("../docs/inbound.md")]

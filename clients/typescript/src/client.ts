@@ -37,14 +37,37 @@ export interface Settings {
 
 /** What the server says about an enqueued action. */
 export interface Enqueued<Output = unknown> {
-  readonly runId: string;
+  /**
+   * `new`: it is on record now. `existing`: it was on record before, and is under way or has succeeded. `ended`: it was on
+   * record before and ended otherwise, as `state` says; it will not run again by itself.
+   */
+  readonly answer: 'new' | 'existing' | 'ended';
   readonly stepId: string;
-  /** Whether the same action was on record already. */
-  readonly existing: boolean;
-  /** Its state, if the server tells it. */
-  readonly state: string | undefined;
+  readonly jobId: string;
+  /** The run that enqueued it first; `null` where that was not over the wire. */
+  readonly runId: string | null;
+  /** Such as `PENDING`, `RUNNING`, `SUCCEEDED`, `FAILED`, `UNCERTAIN`. */
+  readonly state: string;
+  /** The version that it was enqueued for first. */
+  readonly version: string;
   /** What it left, if it has succeeded and the API key may read it. */
-  readonly output: Output | undefined;
+  readonly output?: Output;
+}
+
+/** How a step stands. */
+export interface Step<Output = unknown> {
+  readonly stepId: string;
+  readonly jobId: string;
+  readonly runId: string | null;
+  readonly name: string;
+  readonly version: string;
+  readonly state: string;
+  readonly attempts: number;
+  /** Some attempt may have had its effect, and nobody has confirmed it. */
+  readonly effectUnknown: boolean;
+  /** Why the last attempt did not end well. */
+  readonly error: string | null;
+  readonly output?: Output;
 }
 
 /** The run that is started where a key needs none. */
@@ -96,7 +119,12 @@ export class Ratchet {
       body: `${head.slice(0, -1)},"input":${text}}`,
       repeatable: true,
     });
-    return enqueued<Output>(runId, answer);
+    return { ...(answer as Enqueued<Output>), answer: kindOf(answer as Created) };
+  }
+
+  /** How a step stands, and what it left. */
+  async step<Output = unknown>(stepId: string): Promise<Step<Output>> {
+    return (await this.send('GET', ['steps', stepId])) as Step<Output>;
   }
 
   /** Declares a tool's contract. */
@@ -175,13 +203,15 @@ function generatedKey(runId: string, options: EnqueueOptions, input: string): st
   return createHash('sha256').update(`${parts.slice(0, -1)},${input}]`).digest('hex');
 }
 
-function enqueued<Output>(runId: string, answer: unknown): Enqueued<Output> {
-  const said = answer as { stepId: string; existing?: boolean; state?: string; output?: Output };
-  return {
-    runId,
-    stepId: said.stepId,
-    existing: said.existing === true,
-    state: said.state,
-    output: said.output ?? undefined,
-  };
+interface Created {
+  readonly created: boolean;
+  readonly state: string;
+}
+
+/** The states of what is under way or has succeeded. */
+const ACCEPTED: ReadonlySet<string> = new Set(['WAITING', 'PENDING', 'RUNNING', 'SUCCEEDED']);
+
+function kindOf({ created, state }: Created): Enqueued['answer'] {
+  if (created) return 'new';
+  return ACCEPTED.has(state) ? 'existing' : 'ended';
 }

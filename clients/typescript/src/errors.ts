@@ -20,6 +20,8 @@ export class AuthorizationError extends RatchetError {}
 export class ValidationError extends RatchetError {}
 /** The key is taken by another input: this is another action, or the input changed. Nothing was enqueued. */
 export class ConflictError extends RatchetError {}
+/** The action ended so long ago that its record is purged. It will not run again under this key. */
+export class ExpiredError extends RatchetError {}
 /** The circuit of the endpoint is open. */
 export class CircuitOpenError extends RatchetError {}
 /** Too many requests. */
@@ -39,9 +41,13 @@ const BY_STATUS: ReadonlyMap<number, typeof RatchetError> = new Map<number, type
   [401, AuthorizationError],
   [403, AuthorizationError],
   [409, CircuitOpenError],
-  [422, ConflictError],
   [429, QuotaError],
   [503, UnavailableWorkerError],
+]);
+
+const BY_CODE: ReadonlyMap<string, typeof RatchetError> = new Map<string, typeof RatchetError>([
+  ['IDEMPOTENCY_CONFLICT', ConflictError],
+  ['IDEMPOTENCY_KEY_EXPIRED', ExpiredError],
 ]);
 
 /** The error of a refused request. */
@@ -49,7 +55,8 @@ export function refusal(status: number, body: unknown): RatchetError {
   const said = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
   const message = typeof said.error === 'string' ? said.error : `the server answered ${status}`;
   const code = typeof said.code === 'string' ? said.code : undefined;
-  return new (BY_STATUS.get(status) ?? RatchetError)(message, status, code);
+  const kind = BY_CODE.get(code ?? '') ?? BY_STATUS.get(status) ?? RatchetError;
+  return new kind(message, status, code);
 }
 
 /** A value cannot be part of a key, or a key is refused. Nothing was sent. */

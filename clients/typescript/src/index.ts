@@ -5,6 +5,7 @@ export {
   type OperationId,
   type ServerOptions,
   type Settings,
+  type Step,
 } from './client.js';
 export { Operation, type Declaration } from './operation.js';
 export { Worker, type WorkerOptions } from './worker.js';
@@ -13,6 +14,7 @@ export {
   AuthorizationError,
   CircuitOpenError,
   ConflictError,
+  ExpiredError,
   InputError,
   KeyError,
   NonRetryableError,
