@@ -1,6 +1,6 @@
 //! JSON Schemas of inputs and outputs, for programs in other languages.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// What JSON an operation takes and leaves, as JSON Schema (draft 2020-12).
 ///
@@ -51,20 +51,22 @@ impl Generator {
         }
     }
 
-    fn into_definitions(self) -> Value {
-        #[cfg(feature = "schema")]
-        return Value::Object(self.inner.definitions().clone());
-        #[cfg(not(feature = "schema"))]
-        return json!({});
+    #[cfg(feature = "schema")]
+    fn definitions(&self) -> Map<String, Value> {
+        self.inner.definitions().clone()
+    }
+
+    #[cfg(not(feature = "schema"))]
+    #[allow(clippy::unused_self, reason = "it is the same function with the feature")]
+    fn definitions(&self) -> Map<String, Value> {
+        Map::new()
     }
 
     /// The schema with the definitions that it refers to.
-    fn finish(self, mut schema: Value) -> Value {
-        let definitions = self.into_definitions();
-        if let (Value::Object(schema), Value::Object(definitions)) = (&mut schema, &definitions)
-            && !definitions.is_empty()
-        {
-            schema.insert("$defs".to_owned(), definitions.clone().into());
+    fn finish(&self, mut schema: Value) -> Value {
+        let definitions = self.definitions();
+        if let Some(schema) = schema.as_object_mut().filter(|_| !definitions.is_empty()) {
+            schema.insert("$defs".to_owned(), definitions.into());
         }
         schema
     }
@@ -104,7 +106,7 @@ pub const fn described<T: Described>(name: &'static str) -> DescribedParameter {
 #[must_use]
 pub fn schema_of_parameters(parameters: &[DescribedParameter]) -> Value {
     let mut generator = Generator::new();
-    let mut properties = serde_json::Map::new();
+    let mut properties = Map::new();
     for DescribedParameter { name, describe } in parameters {
         properties.insert((*name).to_owned(), describe(&mut generator));
     }

@@ -6,12 +6,13 @@ mod read;
 mod types;
 mod typescript;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{fs, io};
 
 use clap::{Args, ValueEnum};
 use ratchet::manifest::DescribedOperation;
+use serde_json::Value;
 
 use crate::error::Error;
 use crate::operate::output;
@@ -50,7 +51,7 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn cannot_write(file: &std::path::Path, reason: &io::Error) -> Error {
+fn cannot_write(file: &Path, reason: &io::Error) -> Error {
     Error::Output(io::Error::new(reason.kind(), format!("{}: {reason}", file.display())))
 }
 
@@ -80,10 +81,11 @@ impl<'a> Module<'a> {
                 name = format!("{name}V{version}");
             }
             let name = variables.reserve(&name);
-            let mut of = |schema: &Option<serde_json::Value>, end: &str| {
-                schema.as_ref().map(|schema| types.root(&format!("{name}{end}"), &name, schema))
+            let mut of = |schema: Option<&Value>, end: &str| {
+                schema.map(|schema| types.root(&format!("{name}{end}"), &name, schema))
             };
-            let (input, output) = (of(&operation.input, "Input"), of(&operation.output, "Output"));
+            let (input, output) =
+                (of(operation.input.as_ref(), "Input"), of(operation.output.as_ref(), "Output"));
             Generated { operation, name, input, output }
         });
         let operations = operations.collect();
