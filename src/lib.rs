@@ -72,9 +72,9 @@ pub use ratchet_core::decide::{Answer, Refusal, Stored, Verdict};
 pub use ratchet_core::ledger::{Filter, Page};
 pub use ratchet_core::model::State as RecordState;
 pub use ratchet_core::operation::{Redacted, State};
+pub use ratchet_core::random::{Random, SharedRandom};
 #[cfg(feature = "schema")]
 pub use ratchet_core::schemars;
-pub use ratchet_core::random::{Random, SharedRandom};
 pub use ratchet_core::time::{Clock, SharedClock, Timestamp};
 pub use ratchet_core::{
     Admitted, Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Closed, Conflict, Context,

@@ -4,6 +4,7 @@
 use expect_test::expect_file;
 use ratchet::{Contract, Failure, Input, Key, KeyError, KeyPart, Operation};
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
@@ -74,7 +75,7 @@ enum Address {
 )]
 async fn notify_customer(
     customer: Customer,
-    day: jiff::civil::Date,
+    day: chrono::NaiveDate,
     grade: char,
     is_trial: bool,
     line: i32,
@@ -103,7 +104,7 @@ fn the_manifest_is_the_one_of_the_specification() {
     assert_eq!(serde_json::from_str::<ratchet::Manifest>(&manifest.to_string()).unwrap(), manifest);
 }
 
-fn key_of<O: Operation>(input: &Value) -> Result<Key, KeyError> {
+fn key_of<O: Operation<Input: DeserializeOwned>>(input: &Value) -> Result<Key, KeyError> {
     O::render(&serde_json::from_value(input.clone()).expect("an input of the operation"))
 }
 

@@ -13,9 +13,9 @@ pub use crate::contract::Contract;
 pub use crate::failure::Failure;
 pub use crate::key_part::{Form, KeyPart};
 pub use crate::operation::{
-    ByName, Call, Declared, Derived, Field, Handler, Inner, Input, Mark, Operation, OutputOf, Parameters, Render,
-    Request, Running, Schemas, Spec, Texts, Unmarked, attempts, checked_retention, checked_tradeoff, checked_window,
-    described, field, lasting, part, require_apart, schema_of, schema_of_parameters,
+    ByName, Call, Declared, Derived, Field, Handler, Inner, Input, Mark, Operation, OutputOf, Parameters,
+    Render, Request, Running, Schemas, Spec, Texts, Unmarked, attempts, checked_retention, checked_tradeoff,
+    checked_window, described, field, lasting, part, require_apart, schema_of, schema_of_parameters,
 };
 pub use crate::policy::{OnUnknown, Policy, RetryPolicy};
 pub use crate::reconcile::{Asking, Inquiry, Reconciles};

@@ -16,7 +16,11 @@ pub(crate) const STEPS: [Step; 8] = [
     Step { name: "features", what: "the face builds without its features", run: features },
     Step { name: "docs", what: "the documentation builds without a warning", run: docs },
     Step { name: "tests", what: "unit, property, conformance, compiler-message and crash tests", run: tests },
-    Step { name: "clients", what: "the clients of other languages: types, vectors, and the real server", run: clients },
+    Step {
+        name: "clients",
+        what: "the clients of other languages: types, vectors, and the real server",
+        run: clients,
+    },
     Step { name: "readme", what: "the README's commands do what it says", run: readme::run_commands },
     Step { name: "deny", what: "licences, sources and bans of every dependency", run: deny },
 ];
@@ -61,7 +65,10 @@ fn clients() -> Result<(), Failed> {
     let python = format!("{}/bin/python", tools::PYTHON);
     let tests = "-m unittest discover --start-directory clients/python/tests";
     run_with(&format!("{python} {tests}"), &[("PYTHONPATH", "clients/python")])?;
-    run_with(&format!("{python} -m mypy --strict --cache-dir target/mypy clients/python"), &[("MYPYPATH", "clients/python")])
+    run_with(
+        &format!("{python} -m mypy --strict --cache-dir target/mypy clients/python"),
+        &[("MYPYPATH", "clients/python")],
+    )
 }
 
 fn deny() -> Result<(), Failed> {

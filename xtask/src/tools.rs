@@ -29,7 +29,8 @@ pub(crate) fn need_cargo_deny() -> Result<(), Failed> {
 }
 
 /// What the tests use of Python's: a client of `PostgreSQL`, a mail server and the SDK of a payment provider.
-const PYTHON_PACKAGES: &str = "psycopg[binary]==3.3.9 aiosmtpd==1.4.6 stripe==16.1.0 getratchet==0.2.3 mypy==2.4.1";
+const PYTHON_PACKAGES: &str =
+    "psycopg[binary]==3.3.9 aiosmtpd==1.4.6 stripe==16.1.0 getratchet==0.2.3 mypy==2.4.1";
 
 /// Where it is, seen from the root of the repository.
 pub(crate) const PYTHON: &str = "target/tools/python";

@@ -24,7 +24,9 @@ pub use parameters::{ByName, Field, Fields, Parameter, Parameters, field};
 pub use redacted::Redacted;
 pub use render::{Kind, Part, Render, part};
 pub use request::{EnqueueError, Enqueued, NotAccepted, Request, answered};
-pub use schema::{Described, DescribedParameter, Generator, Schemas, described, schema_of, schema_of_parameters};
+pub use schema::{
+    Described, DescribedParameter, Generator, Schemas, described, schema_of, schema_of_parameters,
+};
 pub use spec::{Spec, attempts, lasting};
 pub use state::{State, StateRequirement, States};
 

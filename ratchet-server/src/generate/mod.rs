@@ -77,7 +77,8 @@ impl<'a> Module<'a> {
         let operations = operations.iter().map(|operation| {
             let mut name = names::pascal(operation.name.as_str());
             if versions(&operation.name) > 1 {
-                let version = operation.version.as_str().replace(|char: char| !char.is_ascii_alphanumeric(), "_");
+                let version =
+                    operation.version.as_str().replace(|char: char| !char.is_ascii_alphanumeric(), "_");
                 name = format!("{name}V{version}");
             }
             let name = variables.reserve(&name);
@@ -99,7 +100,10 @@ impl Generated<'_> {
         let DescribedOperation { name, version, key, .. } = self.operation;
         let mut lines = vec![format!("`{name}` version {version}, with the key `{key}`.")];
         if read::is_opaque(self.operation) {
-            lines.push("How a value of its key is written is known to Rust alone, so only Rust enqueues it.".to_owned());
+            lines.push(
+                "How a value of its key is written is known to Rust alone, so only Rust enqueues it."
+                    .to_owned(),
+            );
         }
         lines
     }

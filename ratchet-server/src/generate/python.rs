@@ -8,7 +8,8 @@ use super::names::{is_identifier, snake};
 use super::types::{Body, Definition, Field, Type};
 use super::{Generated, Module};
 
-const HEAD: &str = "# Made by `ratchet generate python` of a manifest. Make it again where the operations change.
+const HEAD: &str =
+    "# Made by `ratchet generate python` of a manifest. Make it again where the operations change.
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ from ratchet_runtime import Operation
 
 /// Words that cannot be the name of a field in a class, or of a variable.
 const KEYWORDS: [&str; 35] = [
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
-    "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
-    "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
+    "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
+    "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 
 pub(super) fn write(module: &Module<'_>) -> String {
@@ -50,7 +51,13 @@ fn definition(Definition { name, comment, body }: &Definition) -> String {
                 text.push_str("    pass\n");
             }
             for field in fields {
-                let _ = writeln!(text, "{}    {}: {}", commented(&field.comment, "    "), field.name, of_field(field));
+                let _ = writeln!(
+                    text,
+                    "{}    {}: {}",
+                    commented(&field.comment, "    "),
+                    field.name,
+                    of_field(field)
+                );
             }
         }
         Body::Object(fields) => {

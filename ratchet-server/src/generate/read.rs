@@ -18,9 +18,11 @@ pub(super) fn manifest(file: &Path) -> Result<Manifest, Error> {
         serde_json::from_str(&text).map_err(|error| bad(format!("it is no JSON: {error}")))?;
     let format = document.get("ratchet_manifest").and_then(Value::as_u64);
     if format != Some(Manifest::FORMAT.into()) {
-        return Err(bad("it has another `ratchet_manifest` than 1: print it with the program's own version of \
+        return Err(bad(
+            "it has another `ratchet_manifest` than 1: print it with the program's own version of \
              `Registry::manifest`, and use the `ratchet` of that version"
-            .to_owned()));
+                .to_owned(),
+        ));
     }
     let manifest: Manifest =
         serde_json::from_value(document).map_err(|error| bad(format!("it is no manifest: {error}")))?;
@@ -44,9 +46,12 @@ pub(super) fn is_opaque(operation: &DescribedOperation) -> bool {
 }
 
 fn check(operation: &DescribedOperation) -> Result<(), String> {
-    let of = |what: String| format!("the operation `{}` version {}: {what}", operation.name, operation.version);
+    let of =
+        |what: String| format!("the operation `{}` version {}: {what}", operation.name, operation.version);
     let template = Template::parse(&operation.key).map_err(|findings| {
-        of(findings.first().map_or_else(|| "its key is no template".to_owned(), |first| first.message.clone()))
+        of(findings
+            .first()
+            .map_or_else(|| "its key is no template".to_owned(), |first| first.message.clone()))
     })?;
     let paths: Vec<&[String]> = template.segments().iter().filter_map(placeholder).collect();
     if paths.len() != operation.forms.len() {

@@ -56,8 +56,18 @@ pub(super) struct Types {
 }
 
 /// What means something in one of the languages.
-const MEANINGFUL: [&str; 10] =
-    ["Any", "False", "Literal", "None", "NotRequired", "Operation", "Record", "True", "TypeAlias", "TypedDict"];
+const MEANINGFUL: [&str; 10] = [
+    "Any",
+    "False",
+    "Literal",
+    "None",
+    "NotRequired",
+    "Operation",
+    "Record",
+    "True",
+    "TypeAlias",
+    "TypedDict",
+];
 
 /// Where a schema stands.
 struct Place<'a> {
@@ -103,7 +113,8 @@ impl Types {
 
     fn fields(&mut self, properties: &Map<String, Value>, schema: &Value, place: &Place<'_>) -> Vec<Field> {
         let required = schema.get("required").and_then(Value::as_array);
-        let is_required = |name: &String| required.is_some_and(|names| names.iter().any(|other| other == name));
+        let is_required =
+            |name: &String| required.is_some_and(|names| names.iter().any(|other| other == name));
         let field = |(name, schema): (&String, &Value)| {
             let inner = Place { name: format!("{}{}", place.name, pascal(name)), ..*place };
             let ty = self.of(schema, &inner);
@@ -126,7 +137,11 @@ impl Types {
         for word in ["oneOf", "anyOf"] {
             if let Some(choices) = object.get(word).and_then(Value::as_array) {
                 // What stands beside the choices would have to be said of each.
-                return if object.contains_key("properties") { Type::Any } else { self.choices(choices, place) };
+                return if object.contains_key("properties") {
+                    Type::Any
+                } else {
+                    self.choices(choices, place)
+                };
             }
         }
         match object.get("type") {

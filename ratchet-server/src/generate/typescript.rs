@@ -6,7 +6,8 @@ use super::names::{camel, is_identifier};
 use super::types::{Body, Definition, Field, Type};
 use super::{Generated, Module};
 
-const HEAD: &str = "// Made by `ratchet generate typescript` of a manifest. Make it again where the operations change.
+const HEAD: &str =
+    "// Made by `ratchet generate typescript` of a manifest. Make it again where the operations change.
 
 import { Operation } from 'ratchet-client';
 ";
@@ -64,11 +65,54 @@ fn operation(generated: &Generated<'_>) -> String {
 
 /// Words that cannot be the name of a constant in a module.
 const KEYWORDS: [&str; 48] = [
-    "arguments", "await", "break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete", "do",
-    "else", "enum", "eval", "export", "extends", "false", "finally", "for", "function", "if", "implements", "import",
-    "in", "instanceof", "interface", "let", "new", "null", "package", "private", "protected", "public", "return",
-    "static", "super", "switch", "this", "throw", "true", "try", "typeof", "var", "void", "while",
-    "with", "yield",
+    "arguments",
+    "await",
+    "break",
+    "case",
+    "catch",
+    "class",
+    "const",
+    "continue",
+    "debugger",
+    "default",
+    "delete",
+    "do",
+    "else",
+    "enum",
+    "eval",
+    "export",
+    "extends",
+    "false",
+    "finally",
+    "for",
+    "function",
+    "if",
+    "implements",
+    "import",
+    "in",
+    "instanceof",
+    "interface",
+    "let",
+    "new",
+    "null",
+    "package",
+    "private",
+    "protected",
+    "public",
+    "return",
+    "static",
+    "super",
+    "switch",
+    "this",
+    "throw",
+    "true",
+    "try",
+    "typeof",
+    "var",
+    "void",
+    "while",
+    "with",
+    "yield",
 ];
 
 fn variable(name: &str) -> String {
@@ -105,7 +149,8 @@ fn documented(lines: &[String], indent: &str) -> String {
         return String::new();
     }
     let harmless = |line: &String| {
-        let line = line.replace(|char: char| char.is_control() || matches!(char, '\u{2028}' | '\u{2029}'), " ");
+        let line =
+            line.replace(|char: char| char.is_control() || matches!(char, '\u{2028}' | '\u{2029}'), " ");
         line.replace("*/", "*\\/")
     };
     if let [line] = lines {
