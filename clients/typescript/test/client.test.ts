@@ -115,7 +115,7 @@ test('each refusal is an error of its own', async () => {
   ];
   for (const [status, expected] of classes) {
     await withServer(() => [status, { error: 'said', code: 'WHY' }], async (ratchet) => {
-      const error: RatchetError = await ratchet.cancelJob('j').then(assert.fail, (error) => error);
+      const error = await ratchet.cancelJob('j').then(() => assert.fail(), (error: RatchetError) => error);
       assert.equal(error.constructor, expected);
       assert.deepEqual([error.message, error.status, error.code], ['said', status, 'WHY']);
     });

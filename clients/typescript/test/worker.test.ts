@@ -196,6 +196,7 @@ test('at most so many attempts run at once, and those under way end before the w
   let most = 0;
   let claimed = 0;
   let reported = 0;
+  const waiting: (() => void)[] = [];
   const server = await scripted(({ path }) => {
     if (path.endsWith('/report')) {
       reported += 1;
@@ -209,9 +210,17 @@ test('at most so many attempts run at once, and those under way end before the w
   worker.handle({ name: 'collect_invoice', version: '1' }, async () => {
     now += 1;
     most = Math.max(most, now);
-    await new Promise(setImmediate);
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve);
+      if (waiting.length === 2) void release();
+    });
     now -= 1;
   });
+  /** Lets those who wait go on, after a time in which a worker would have claimed more. */
+  async function release(): Promise<void> {
+    for (let turn = 0; turn < 10; turn += 1) await fetch(`${server.url}/turn`);
+    for (const resolve of waiting.splice(0)) resolve();
+  }
   await worker.run();
   await server.close();
   assert.deepEqual([most, reported, now], [2, 6, 0]);

@@ -156,7 +156,8 @@ impl Types {
 
     fn choices(&mut self, choices: &[Value], place: &Place<'_>) -> Type {
         let numbered = |(nth, choice): (usize, &Value)| {
-            let inner = Place { name: format!("{}{}", place.name, nth + 1), ..*place };
+            let own = tag(choice).unwrap_or_else(|| (nth + 1).to_string());
+            let inner = Place { name: format!("{}{own}", place.name), ..*place };
             self.of(choice, &inner)
         };
         union(choices.iter().enumerate().map(numbered).collect())
@@ -214,6 +215,14 @@ fn fields(schema: &Value) -> Option<&Map<String, Value>> {
     let object = schema.as_object()?;
     let more = ["oneOf", "anyOf", "allOf", "$ref"].iter().any(|word| object.contains_key(*word));
     object.get("properties").and_then(Value::as_object).filter(|_| !more)
+}
+
+/// What a choice calls itself: the one text that a member of it always is, as serde's `tag` writes it.
+fn tag(choice: &Value) -> Option<String> {
+    let members = choice.get("properties")?.as_object()?.values();
+    let mut texts = members.filter_map(|member| member.get("const")?.as_str());
+    let text = texts.next()?;
+    texts.next().is_none().then(|| pascal(text))
 }
 
 /// Each type once.
