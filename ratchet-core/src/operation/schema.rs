@@ -133,7 +133,7 @@ mod tests {
             "type": "object",
             "properties": {
                 "city": {"type": "string"},
-                "floor": {"type": "integer", "format": "int32"},
+                "floor": {"type": "integer", "format": "int32", "default": 0},
                 "note": {"type": ["string", "null"]},
             },
             "required": ["city", "floor"],
