@@ -95,10 +95,11 @@ export class Ratchet {
     this.#run = runId;
   }
 
-  /** Nothing more is enqueued in the current run. */
+  /** Ends the current run: what is enqueued afterwards belongs to another one. */
   async finishRun(status: 'SUCCEEDED' | 'FAILED' = 'SUCCEEDED'): Promise<void> {
     if (this.#run === undefined) throw new TypeError('there is no run: call startRun or useRun first');
     await this.send('PATCH', ['runs', this.#run], { status });
+    this.#run = undefined;
   }
 
   /**

@@ -60,6 +60,7 @@ test('everything that can be said about an action is sent', async () => {
     const settings = { endpoint: 'bank', contractVersion: '2', timeoutMs: 5000, maxAttempts: 2, after };
     await ratchet.enqueue([1.5], { ...INVOICE, ...settings });
     await ratchet.finishRun();
+    await assert.rejects(ratchet.finishRun(), /no run/);
     assert.deepEqual(asked.map(({ body }) => body as unknown), [
       { name: 'nightly', projectId: 'p', environmentId: 'e' },
       { ...INVOICE, ...settings, input: [1.5] },

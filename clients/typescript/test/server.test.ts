@@ -121,7 +121,8 @@ test('a fallback runs where the first choice failed, and a follow-up does not', 
   const states = await Promise.all([stepId, fallback.stepId, followUp.stepId].map(async (id) => (await ended(id)).state));
   worker.stop();
   await running;
-  assert.deepEqual(states.slice(1), ['SUCCEEDED', 'SKIPPED']);
+  // What failed over the wire may have had its effect all the same.
+  assert.deepEqual(states, ['UNCERTAIN', 'SUCCEEDED', 'SKIPPED']);
 });
 
 test('a key opens only what its scope says', async () => {
