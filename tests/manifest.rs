@@ -85,21 +85,47 @@ async fn notify_customer(
     Ok(())
 }
 
-/// Its key goes by a name that JSON does not have, so no other language makes it.
-#[derive(Serialize, Deserialize, Input)]
+/// JSON has other names than Rust.
+#[derive(Serialize, Deserialize, JsonSchema, Input)]
 #[serde(rename_all = "camelCase")]
 struct ArchiveOrder {
     order_id: u64,
 }
 
-#[ratchet::operation(name = "archive_order", version = "1", key = "order:<order_id>:archive:v1")]
+#[ratchet::operation(name = "archive_order", version = "1", key = "order:<order_id>:archive:v1", schema)]
 async fn archive_order(input: ArchiveOrder) -> Result<u64, Failure> {
+    Ok(input.order_id)
+}
+
+/// How its key is written is known to the type alone, so no other language makes it.
+#[derive(Serialize, Deserialize, Input)]
+struct ForgetOrder {
+    #[serde(with = "as_text")]
+    order_id: u64,
+}
+
+mod as_text {
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+    pub(super) fn serialize<S: Serializer>(id: &u64, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(id)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[ratchet::operation(name = "forget_order", version = "1", key = "order:<order_id>:forget:v1")]
+async fn forget_order(input: ForgetOrder) -> Result<u64, Failure> {
     Ok(input.order_id)
 }
 
 #[test]
 fn the_manifest_is_the_one_of_the_specification() {
-    let manifest = ratchet::registry![collect_invoice, notify_customer, archive_order].manifest();
+    let manifest =
+        ratchet::registry![collect_invoice, notify_customer, archive_order, forget_order].manifest();
     expect_file!["../spec/manifest.json"].assert_eq(&format!("{manifest}\n"));
     assert_eq!(serde_json::from_str::<ratchet::Manifest>(&manifest.to_string()).unwrap(), manifest);
 }
@@ -112,10 +138,11 @@ fn key_of<O: Operation<Input: DeserializeOwned>>(input: &Value) -> Result<Key, K
 fn keys_are_those_of_the_vectors() {
     let vectors: Value = serde_json::from_str(include_str!("../spec/manifest-keys.json")).unwrap();
     let vectors = vectors["keys"].as_array().unwrap();
-    assert_eq!(vectors.len(), 4);
+    assert_eq!(vectors.len(), 5);
     for vector in vectors {
         let input = &vector["input"];
         let key = match vector["operation"].as_str().unwrap() {
+            "archive_order" => key_of::<archive_order>(input),
             "collect_invoice" => key_of::<collect_invoice>(input),
             // Its input is a tuple in Rust, and an object by parameter name in JSON.
             "notify_customer" => {

@@ -52,8 +52,8 @@ pub struct DescribedOperation {
     pub version: Version,
     /// Its key template.
     pub key: String,
-    /// How JSON writes the value of each placeholder, in order.
-    pub forms: Vec<ValueForm>,
+    /// The values of its placeholders, in order.
+    pub placeholders: Vec<Placeholder>,
     /// The JSON Schema of its input, where the operation is declared with `schema`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
@@ -81,6 +81,22 @@ pub struct DescribedDestination {
     /// The name of its contract, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+}
+
+/// What stands in the place of a placeholder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placeholder {
+    /// The names that lead to the value in the JSON of the input, which may differ from those in Rust.
+    pub path: Vec<String>,
+    /// How it is written there.
+    #[serde(flatten)]
+    pub form: ValueForm,
+}
+
+impl From<(Vec<String>, Form)> for Placeholder {
+    fn from((path, form): (Vec<String>, Form)) -> Self {
+        Self { path, form: form.into() }
+    }
 }
 
 /// How JSON writes the value of a placeholder, and with it the text that it has in a key. What is written otherwise is
@@ -153,7 +169,7 @@ fn described(handler: &Handler) -> DescribedOperation {
         name: spec.name.clone(),
         version: spec.version.clone(),
         key: spec.template.to_owned(),
-        forms: handler.forms().into_iter().map(ValueForm::from).collect(),
+        placeholders: handler.places().into_iter().map(Placeholder::from).collect(),
         input,
         output,
         timeout_ms: millis(spec.policy.timeout),

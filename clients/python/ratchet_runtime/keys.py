@@ -48,19 +48,23 @@ def check_template(template: str) -> None:
             raise KeyRefused(code, f"the key template is refused: {what}")
 
 
-def render_key(template: str, input: Any, forms: Sequence[Mapping[str, Any]] | None = None) -> str:
+Placeholder = Mapping[str, Any]
+"""Where the JSON of an input has a value (`path`), and in which `form`."""
+
+
+def render_key(template: str, input: Any, placeholders: Sequence[Placeholder] | None = None) -> str:
     """The key of an input.
 
-    With `forms`, one for each placeholder in order, a value in another form than the code's is refused. Without them
-    any string, integer and boolean will do.
+    With `placeholders`, one for each of the template's in order, a value in another form than the code's is refused.
+    Without them, the template says where a value is, and any string, integer and boolean will do.
     """
-    return render(template, lambda path: _value_at(input, path), forms)
+    if placeholders is None:
+        return render(template, lambda path, _: (_value_at(input, path.split(".")), None))
+    return render(template, lambda _, nth: (_value_at(input, placeholders[nth]["path"]), placeholders[nth]))
 
 
-def render(
-    template: str, value_of: Callable[[str], Any], forms: Sequence[Mapping[str, Any]] | None = None
-) -> str:
-    """The same, with the value of each placeholder by its path."""
+def render(template: str, value_of: Callable[[str, int], tuple[Any, Placeholder | None]]) -> str:
+    """The same, with a function that gives value and form of a placeholder by its path in the template, or by its number."""
     check_template(template)
     key = ""
     nth = 0
@@ -69,8 +73,7 @@ def render(
             key += literal
             continue
         subject = f"the value of `<{path}>`"
-        value = value_of(path)
-        form = forms[nth] if forms is not None else None
+        value, form = value_of(path, nth)
         text = _text_of(value, subject) if form is None else _text_in_form(value, form, subject)
         _check_text(text, subject)
         key += quote(text, safe="")
@@ -92,9 +95,9 @@ class _Missing:
     pass
 
 
-def _value_at(input: Any, path: str) -> Any:
+def _value_at(input: Any, path: Sequence[str]) -> Any:
     value = input
-    for name in path.split("."):
+    for name in path:
         if not isinstance(value, Mapping) or name not in value:
             return _Missing
         value = value[name]
@@ -115,7 +118,7 @@ def _text_of(value: Any, subject: str) -> str:
     raise KeyRefused("not_a_key_part", f"{subject} is no string, integer or boolean, of which a key is made")
 
 
-def _text_in_form(value: Any, form: Mapping[str, Any], subject: str) -> str:
+def _text_in_form(value: Any, form: Placeholder, subject: str) -> str:
     if form["form"] == "opaque":
         raise KeyRefused("opaque", f"how {subject} is written in a key is known to its type in Rust alone")
     text = _text_of(value, subject)
@@ -124,7 +127,7 @@ def _text_in_form(value: Any, form: Mapping[str, Any], subject: str) -> str:
     return str(form["names"][text]) if form["form"] == "names" else text
 
 
-def _has_form(value: Any, form: Mapping[str, Any]) -> bool:
+def _has_form(value: Any, form: Placeholder) -> bool:
     kind = form["form"]
     if kind == "boolean":
         return isinstance(value, bool)
@@ -153,7 +156,7 @@ def _is_date(text: str) -> bool:
     return True
 
 
-def _in_words(form: Mapping[str, Any]) -> str:
+def _in_words(form: Placeholder) -> str:
     kind = form["form"]
     if kind == "integer":
         return f"an integer of {form['least']} to {form['most']}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from .canonical import check_input
-from .keys import render_key
+from .keys import Placeholder, render_key
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
@@ -15,15 +15,15 @@ Output = TypeVar("Output")
 class Operation(Generic[Input, Output]):
     """An operation as a manifest declares it. Its key comes from its template, so nobody spells one."""
 
-    def __init__(self, name: str, version: str, *, key: str, forms: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, name: str, version: str, *, key: str, placeholders: Sequence[Placeholder]) -> None:
         self.name = name
         self.version = version
         self._template = key
-        self._forms = forms
+        self._placeholders = placeholders
 
     def key(self, input: Input) -> str:
         """The key of an input, the same bytes as in Rust."""
-        return render_key(self._template, input, self._forms)
+        return render_key(self._template, input, self._placeholders)
 
     def enqueue(self, ratchet: Any, input: Input, **settings: Any) -> dict[str, Any]:
         """Puts the action on record with a `getratchet.Ratchet`. Enqueuing it again is safe."""

@@ -7,6 +7,14 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 from ratchet_runtime import Operation
 
 
+# JSON has other names than Rust.
+class ArchiveOrderInput(TypedDict):
+    orderId: int
+
+
+ArchiveOrderOutput: TypeAlias = "int"
+
+
 # An invoice that is due.
 class CollectInvoiceInput(TypedDict):
     amount_cents: int
@@ -59,12 +67,11 @@ NotifyCustomerOutput: TypeAlias = "None"
 
 
 # `archive_order` version 1, with the key `order:<order_id>:archive:v1`.
-# How a value of its key is written is known to Rust alone, so only Rust enqueues it.
-archive_order: Operation[dict[str, Any], Any] = Operation(
+archive_order: Operation[ArchiveOrderInput, ArchiveOrderOutput] = Operation(
     "archive_order",
     "1",
     key="order:<order_id>:archive:v1",
-    forms=[{"form": "opaque"}],
+    placeholders=[{"form": "integer", "least": 0, "most": 9007199254740991, "path": ["orderId"]}],
 )
 
 
@@ -73,7 +80,17 @@ collect_invoice: Operation[CollectInvoiceInput, CollectInvoiceOutput] = Operatio
     "collect_invoice",
     "1",
     key="invoice:<invoice_id>:collect:v1",
-    forms=[{"form": "text"}],
+    placeholders=[{"form": "text", "path": ["invoice_id"]}],
+)
+
+
+# `forget_order` version 1, with the key `order:<order_id>:forget:v1`.
+# How a value of its key is written is known to Rust alone, so only Rust enqueues it.
+forget_order: Operation[dict[str, Any], Any] = Operation(
+    "forget_order",
+    "1",
+    key="order:<order_id>:forget:v1",
+    placeholders=[{"form": "opaque", "path": ["order_id"]}],
 )
 
 
@@ -82,5 +99,5 @@ notify_customer: Operation[NotifyCustomerInput, NotifyCustomerOutput] = Operatio
     "notify_customer",
     "2",
     key="customer:<customer.id>/<customer.channel>/<day>:<grade>/<is_trial>/<line>:notify:v1",
-    forms=[{"form": "uuid"}, {"form": "names", "names": {"mail": "mail", "push-message": "push_message"}}, {"form": "date"}, {"form": "character"}, {"form": "boolean"}, {"form": "integer", "least": -2147483648, "most": 2147483647}],
+    placeholders=[{"form": "uuid", "path": ["customer", "id"]}, {"form": "names", "names": {"mail": "mail", "push-message": "push_message"}, "path": ["customer", "channel"]}, {"form": "date", "path": ["day"]}, {"form": "character", "path": ["grade"]}, {"form": "boolean", "path": ["is_trial"]}, {"form": "integer", "least": -2147483648, "most": 2147483647, "path": ["line"]}],
 )

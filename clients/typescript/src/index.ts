@@ -25,6 +25,6 @@ export {
   UnavailableWorkerError,
   ValidationError,
 } from './errors.js';
-export { mark, renderKey, type ValueForm } from './key.js';
+export { mark, renderKey, type Placeholder, type ValueForm } from './key.js';
 export { canonicalJson, fingerprint } from './canonical.js';
 export { wireKey, type Identity, type WireScope } from './wire_key.js';

@@ -9,20 +9,30 @@ export type ValueForm =
   | { readonly form: 'integer'; readonly least: number; readonly most: number }
   | { readonly form: 'names'; readonly names: Readonly<Record<string, string>> };
 
+/** Where the JSON of an input has the value of a placeholder, and in which form. */
+export type Placeholder = ValueForm & { readonly path: readonly string[] };
+
 const LONGEST = 255;
 
 /**
  * The key of an input.
  *
- * With `forms`, one for each placeholder in order, a value in another form than the code's is refused. Without them any
- * string, integer and boolean will do.
+ * With `placeholders`, one for each of the template's in order, a value in another form than the code's is refused. Without
+ * them, the template says where a value is, and any string, integer and boolean will do.
  */
-export function renderKey(template: string, input: unknown, forms?: readonly ValueForm[]): string {
-  return render(template, (path) => valueAt(input, path), forms);
+export function renderKey(template: string, input: unknown, placeholders?: readonly Placeholder[]): string {
+  if (placeholders === undefined) return render(template, (path) => ({ value: valueAt(input, path.split('.')) }));
+  return render(template, (_, nth) => {
+    const form = placeholders[nth];
+    return form && { value: valueAt(input, form.path), form };
+  });
 }
 
-/** The same, with the value of each placeholder by its path. */
-export function render(template: string, valueOf: (path: string) => unknown, forms?: readonly ValueForm[]): string {
+/** The same, with a function that gives the value of a placeholder by its path in the template, or by its number. */
+export function render(
+  template: string,
+  valueOf: (path: string, nth: number) => { value: unknown; form?: ValueForm } | undefined,
+): string {
   let key = '';
   let nth = 0;
   for (const piece of pieces(template)) {
@@ -31,8 +41,7 @@ export function render(template: string, valueOf: (path: string) => unknown, for
       continue;
     }
     const subject = `the value of \`<${piece.path}>\``;
-    const value = valueOf(piece.path);
-    const form = forms && (forms[nth] ?? { form: 'opaque' });
+    const { value, form } = valueOf(piece.path, nth) ?? { value: undefined };
     const text = form ? textInForm(value, form, subject) : textOf(value, subject);
     checkText(text, subject);
     key += encode(text);
@@ -52,9 +61,9 @@ export function mark(key: string, generation: number, step?: string): string {
   return withinLimit(`${key}${generation > 1 ? `#${generation}` : ''}${step === undefined ? '' : `!${step}`}`);
 }
 
-function valueAt(input: unknown, path: string): unknown {
+function valueAt(input: unknown, path: readonly string[]): unknown {
   let value = input;
-  for (const name of path.split('.')) {
+  for (const name of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
     value = (value as Record<string, unknown>)[name];
   }

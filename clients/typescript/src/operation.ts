@@ -1,14 +1,14 @@
 // An operation as its manifest declares it. `ratchet generate typescript` writes one for each.
 
 import type { Enqueued, OperationId, Ratchet, Settings } from './client.js';
-import { renderKey, type ValueForm } from './key.js';
+import { renderKey, type Placeholder } from './key.js';
 
 /** What a manifest says about an operation. */
 export interface Declaration extends OperationId {
   /** The key template. */
   readonly key: string;
-  /** How JSON writes the value of each placeholder, in order. */
-  readonly forms: readonly ValueForm[];
+  /** The values of its placeholders, in order. */
+  readonly placeholders: readonly Placeholder[];
 }
 
 /** An operation: its key comes from its template, so nobody spells one. */
@@ -25,7 +25,7 @@ export class Operation<Input, Output> implements OperationId {
 
   /** The key of an input, the same bytes as in Rust. */
   key(input: Input): string {
-    return renderKey(this.#declared.key, input, this.#declared.forms);
+    return renderKey(this.#declared.key, input, this.#declared.placeholders);
   }
 
   /** Puts the action on record. Enqueuing it again is safe, and tells what is on record. */

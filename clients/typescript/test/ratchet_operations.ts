@@ -2,6 +2,13 @@
 
 import { Operation } from 'ratchet-client';
 
+/** JSON has other names than Rust. */
+export interface ArchiveOrderInput {
+  orderId: number;
+}
+
+export type ArchiveOrderOutput = number;
+
 /** An invoice that is due. */
 export interface CollectInvoiceInput {
   amount_cents: number;
@@ -49,15 +56,12 @@ export type Channel = "mail" | "push-message";
 
 export type NotifyCustomerOutput = null;
 
-/**
- * `archive_order` version 1, with the key `order:<order_id>:archive:v1`.
- * How a value of its key is written is known to Rust alone, so only Rust enqueues it.
- */
-export const archiveOrder = new Operation<Record<string, unknown>, unknown>({
+/** `archive_order` version 1, with the key `order:<order_id>:archive:v1`. */
+export const archiveOrder = new Operation<ArchiveOrderInput, ArchiveOrderOutput>({
   name: "archive_order",
   version: "1",
   key: "order:<order_id>:archive:v1",
-  forms: [{"form":"opaque"}],
+  placeholders: [{"path":["orderId"],"form":"integer","least":0,"most":9007199254740991}],
 });
 
 /** `collect_invoice` version 1, with the key `invoice:<invoice_id>:collect:v1`. */
@@ -65,7 +69,18 @@ export const collectInvoice = new Operation<CollectInvoiceInput, CollectInvoiceO
   name: "collect_invoice",
   version: "1",
   key: "invoice:<invoice_id>:collect:v1",
-  forms: [{"form":"text"}],
+  placeholders: [{"path":["invoice_id"],"form":"text"}],
+});
+
+/**
+ * `forget_order` version 1, with the key `order:<order_id>:forget:v1`.
+ * How a value of its key is written is known to Rust alone, so only Rust enqueues it.
+ */
+export const forgetOrder = new Operation<Record<string, unknown>, unknown>({
+  name: "forget_order",
+  version: "1",
+  key: "order:<order_id>:forget:v1",
+  placeholders: [{"path":["order_id"],"form":"opaque"}],
 });
 
 /** `notify_customer` version 2, with the key `customer:<customer.id>/<customer.channel>/<day>:<grade>/<is_trial>/<line>:notify:v1`. */
@@ -73,5 +88,5 @@ export const notifyCustomer = new Operation<NotifyCustomerInput, NotifyCustomerO
   name: "notify_customer",
   version: "2",
   key: "customer:<customer.id>/<customer.channel>/<day>:<grade>/<is_trial>/<line>:notify:v1",
-  forms: [{"form":"uuid"}, {"form":"names","names":{"mail":"mail","push-message":"push_message"}}, {"form":"date"}, {"form":"character"}, {"form":"boolean"}, {"form":"integer","least":-2147483648,"most":2147483647}],
+  placeholders: [{"path":["customer","id"],"form":"uuid"}, {"path":["customer","channel"],"form":"names","names":{"mail":"mail","push-message":"push_message"}}, {"path":["day"],"form":"date"}, {"path":["grade"],"form":"character"}, {"path":["is_trial"],"form":"boolean"}, {"path":["line"],"form":"integer","least":-2147483648,"most":2147483647}],
 });

@@ -15,7 +15,7 @@ before(async () => {
   server = await Server.start();
   producer = server.as('producer');
 });
-after(() => server.stop());
+after(() => (server as Server | undefined)?.stop());
 
 function invoice(invoice_id: string, amount_cents = 14_396): CollectInvoiceInput {
   return { invoice_id, amount_cents, currency: 'EUR' };

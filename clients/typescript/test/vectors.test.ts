@@ -30,7 +30,7 @@ const keys = vectors<{
 }>('keys.json');
 
 function identity({ template, values, generation = 1, step }: KeyVector): string {
-  return mark(render(template, (path) => values[path]), generation, step ?? undefined);
+  return mark(render(template, (path) => ({ value: values[path] })), generation, step ?? undefined);
 }
 
 function refusedFor(reason: string) {
@@ -125,6 +125,7 @@ const manifestKeys = vectors<{
 
 const OPERATIONS: Record<string, Operation<never, unknown>> = {
   archive_order: operations.archiveOrder,
+  forget_order: operations.forgetOrder,
   collect_invoice: operations.collectInvoice,
   notify_customer: operations.notifyCustomer,
 };
@@ -134,12 +135,12 @@ function keyOf(operation: string, input: object): string | undefined {
 }
 
 test('generated operations make the same keys', () => {
-  assert.equal(manifestKeys.keys.length, 4);
+  assert.equal(manifestKeys.keys.length, 5);
   for (const { operation, input, key } of manifestKeys.keys) assert.equal(keyOf(operation, input), key);
 });
 
 test('values in another form are refused', () => {
-  assert.equal(manifestKeys.refused.length, 17);
+  assert.equal(manifestKeys.refused.length, 18);
   for (const { operation, change, reason } of manifestKeys.refused) {
     const first = manifestKeys.keys.find((vector) => vector.operation === operation)?.input;
     assert.throws(() => keyOf(operation, { ...first, ...change }), refusedFor(reason), JSON.stringify(change));
@@ -153,4 +154,5 @@ test('a wrong input is an error of the compiler', () => {
   const other: operations.CollectInvoiceInput = { invoice_id: 'inv_1', amount_cents: 1, currency: 'GBP' };
   // @ts-expect-error: the member that the key needs is missing
   assert.throws(() => operations.collectInvoice.key({ amount_cents: 1, currency: other.currency }), refusedFor('missing'));
+  assert.equal(operations.archiveOrder.key({ orderId: 7 }), 'order:7:archive:v1');
 });

@@ -80,20 +80,20 @@ fn operation(generated: &Generated<'_>) -> String {
     let Generated { operation, name, input, output } = generated;
     let input = input.as_ref().map_or_else(|| "dict[str, Any]".to_owned(), written);
     let output = output.as_ref().map_or_else(|| "Any".to_owned(), written);
-    let forms = operation.forms.iter().map(|form| serde_json::to_value(form).unwrap_or_default());
-    let forms: Vec<String> = forms.map(|form| value(&form)).collect();
+    let written = |one| value(&serde_json::to_value(one).unwrap_or_default());
+    let placeholders: Vec<String> = operation.placeholders.iter().map(written).collect();
     let mut name = snake(name);
     // The annotations of the module name these.
     if !is_name(&name) || ["bool", "dict", "float", "int", "list", "str"].contains(&name.as_str()) {
         name.push('_');
     }
     format!(
-        "{}{name}: Operation[{input}, {output}] = Operation(\n    {},\n    {},\n    key={},\n    forms=[{}],\n)\n",
+        "{}{name}: Operation[{input}, {output}] = Operation(\n    {},\n    {},\n    key={},\n    placeholders=[{}],\n)\n",
         commented(&generated.comment(), ""),
         string(operation.name.as_str()),
         string(operation.version.as_str()),
         string(&operation.key),
-        forms.join(", "),
+        placeholders.join(", "),
     )
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use ratchet::manifest::{DescribedOperation, Manifest, ValueForm};
+use ratchet::manifest::{DescribedOperation, Manifest, Placeholder, ValueForm};
 use ratchet_key::{Segment, Template};
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ fn text(file: &Path) -> Result<String, Error> {
 
 /// Whether only Rust makes its keys.
 pub(super) fn is_opaque(operation: &DescribedOperation) -> bool {
-    operation.forms.contains(&ValueForm::Opaque)
+    operation.placeholders.iter().any(|placeholder| placeholder.form == ValueForm::Opaque)
 }
 
 fn check(operation: &DescribedOperation) -> Result<(), String> {
@@ -53,28 +53,22 @@ fn check(operation: &DescribedOperation) -> Result<(), String> {
             .first()
             .map_or_else(|| "its key is no template".to_owned(), |first| first.message.clone()))
     })?;
-    let paths: Vec<&[String]> = template.segments().iter().filter_map(placeholder).collect();
-    if paths.len() != operation.forms.len() {
-        return Err(of("it has not one form for each placeholder".to_owned()));
+    let placeholders =
+        template.segments().iter().filter(|segment| matches!(segment, Segment::Placeholder { .. })).count();
+    if placeholders != operation.placeholders.len() {
+        return Err(of("it does not say of each placeholder of its key where the value is".to_owned()));
     }
     if is_opaque(operation) {
         return Ok(());
     }
     let Some(schema) = &operation.input else { return Ok(()) };
-    match paths.iter().find(|path| !is_always_written(schema, path)) {
+    match operation.placeholders.iter().find(|Placeholder { path, .. }| !is_always_written(schema, path)) {
         None => Ok(()),
-        Some(path) => Err(of(format!(
-            "its key names `<{}>`, and its input has no such member that is always written; does serde give it \
-             another name? A key goes by the names in Rust, so take `rename` and `skip_serializing_if` from this field",
+        Some(Placeholder { path, .. }) => Err(of(format!(
+            "its key needs `{}`, and its input has no such member that is always written; does serde give it another \
+             name inside of another struct, or skip it? Take `rename` and `skip_serializing_if` from this field",
             path.join(".")
         ))),
-    }
-}
-
-fn placeholder(segment: &Segment) -> Option<&[String]> {
-    match segment {
-        Segment::Placeholder { path, .. } => Some(path),
-        Segment::Literal { .. } => None,
     }
 }
 

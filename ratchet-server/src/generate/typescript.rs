@@ -50,16 +50,16 @@ fn operation(generated: &Generated<'_>) -> String {
     let Generated { operation, name, input, output } = generated;
     let input = input.as_ref().map_or_else(|| "Record<string, unknown>".to_owned(), written);
     let output = output.as_ref().map_or_else(|| "unknown".to_owned(), written);
-    let forms: Vec<String> =
-        operation.forms.iter().map(|form| serde_json::to_string(form).unwrap_or_default()).collect();
+    let placeholders: Vec<String> =
+        operation.placeholders.iter().map(|one| serde_json::to_string(one).unwrap_or_default()).collect();
     format!(
-        "{}export const {} = new Operation<{input}, {output}>({{\n  name: {},\n  version: {},\n  key: {},\n  forms: [{}],\n}});\n",
+        "{}export const {} = new Operation<{input}, {output}>({{\n  name: {},\n  version: {},\n  key: {},\n  placeholders: [{}],\n}});\n",
         documented(&generated.comment(), ""),
         variable(name),
         string(operation.name.as_str()),
         string(operation.version.as_str()),
         string(&operation.key),
-        forms.join(", "),
+        placeholders.join(", "),
     )
 }
 
