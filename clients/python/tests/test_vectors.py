@@ -128,7 +128,7 @@ class Operations(unittest.TestCase):
         inputs: dict[str, Any] = {}
         for vector in self.all["keys"]:
             inputs.setdefault(vector["operation"], vector["input"])
-        self.assertEqual(len(self.all["refused"]), 18)
+        self.assertEqual(len(self.all["refused"]), 19)
         for vector in self.all["refused"]:
             changed = {**inputs.get(vector["operation"], {}), **vector["change"]}
             with self.subTest(vector=vector), self.assertRaises(KeyRefused) as refused:

@@ -54,8 +54,8 @@ type Report =
   | { status: 'SUCCEEDED'; output: unknown }
   | ({ status: 'FAILED'; error: string } & RetryDecision);
 
-/** So many heartbeats in a row may go unanswered. */
-const MISSED_AT_MOST = 2;
+/** A lease lasts for three heartbeats. What is left without an answer is given up before it is over. */
+const BEATS_WITHOUT_ANSWER = 2.5;
 
 /** One execution of a job. */
 export class Attempt {
@@ -134,23 +134,34 @@ export class Attempt {
 
   async #heartbeats(): Promise<void> {
     const interval = Math.min(10_000, Math.max(1000, this.job.timeoutMs / 3));
-    let missed = 0;
-    for (;;) {
-      await this.#ended.wait(interval);
-      if (this.#ended.isStopped) return;
-      try {
-        const answer = (await this.#post('heartbeat', {}, false)) as Heartbeat;
-        missed = 0;
-        if (answer.accepted && !answer.cancelRequested) continue;
-        this.#abort.abort(new Cancelled(answer.accepted ? 'the job was cancelled' : 'another worker may have the job'));
-        return;
-      } catch (error) {
-        this.onError(error);
-        missed += 1;
-        if (missed <= MISSED_AT_MOST) continue;
-        this.#abort.abort(new Cancelled('the server is out of reach, and another worker may have the job'));
-        return;
+    const giveUp = () => this.#abort.abort(new Cancelled('the server is out of reach, and another worker may have the job'));
+    let lease = setTimeout(giveUp, interval * BEATS_WITHOUT_ANSWER);
+    try {
+      for (;;) {
+        await this.#ended.wait(interval);
+        if (this.#ended.isStopped) return;
+        const answer = await this.#beat();
+        if (answer === undefined) continue;
+        if (!answer.accepted || answer.cancelRequested) {
+          const why = answer.accepted ? 'the job was cancelled' : 'another worker may have the job';
+          this.#abort.abort(new Cancelled(why));
+          return;
+        }
+        clearTimeout(lease);
+        lease = setTimeout(giveUp, interval * BEATS_WITHOUT_ANSWER);
       }
+    } finally {
+      clearTimeout(lease);
+    }
+  }
+
+  /** What the server says about the lease; nothing, where it cannot be reached. */
+  async #beat(): Promise<Heartbeat | undefined> {
+    try {
+      return (await this.#post('heartbeat', {}, false)) as Heartbeat;
+    } catch (error) {
+      this.onError(error);
+      return undefined;
     }
   }
 

@@ -165,6 +165,10 @@ test('the key does not travel in the clear, and a path cannot lead elsewhere', a
     assert.throws(() => new Ratchet({ url, apiKey: 'k' }), TypeError, url);
   }
   assert.throws(() => new Ratchet({ url: 'https://example.com', apiKey: '' }), TypeError);
+  await withServer(() => [307, {}, { location: '/elsewhere' }], async (ratchet, asked) => {
+    await assert.rejects(ratchet.cancelJob('j'), TransportError);
+    assert.equal(asked.length, 1);
+  });
   await withServer(() => [200, {}], async (ratchet, asked) => {
     await ratchet.replayPreview('../../admin?x=1');
     assert.equal(asked[0]?.path, '/api/v1/steps/..%2F..%2Fadmin%3Fx%3D1/replay');

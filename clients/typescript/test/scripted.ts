@@ -11,7 +11,7 @@ export interface Asked {
 }
 
 /** The status and body of an answer; `'cut'` closes the connection without one. */
-export type Answer = [status: number, body?: unknown] | 'cut';
+export type Answer = [status: number, body?: unknown, headers?: Record<string, string>] | 'cut';
 
 export interface Scripted {
   readonly url: string;
@@ -31,8 +31,8 @@ export async function scripted(answer: (asked: Asked, nth: number) => Answer | P
       request.socket.destroy();
       return;
     }
-    const [status, body] = answered;
-    response.writeHead(status, { 'content-type': 'application/json' });
+    const [status, body, more] = answered;
+    response.writeHead(status, { 'content-type': 'application/json', ...more });
     response.end(body === undefined ? '' : JSON.stringify(body));
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));

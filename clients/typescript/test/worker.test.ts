@@ -137,6 +137,13 @@ test('a refused heartbeat and a cancelled job abort the handler', { timeout: 10_
   }
 });
 
+test('a server that answers no heartbeat for a lease aborts the handler', { timeout: 20_000 }, async () => {
+  const unreachable = ({ path }: Asked): Answer | undefined => (path.endsWith('/heartbeat') ? 'cut' : undefined);
+  const { report, errors } = await runOne(untilAborted, { answer: unreachable });
+  assert.match(String(report?.error), /out of reach/);
+  assert.equal(errors.length, 2);
+});
+
 test('an attempt is aborted at its deadline, and what it did by then is reported as it was', { timeout: 10_000 }, async () => {
   const job = { ...JOB, timeoutMs: 50 };
   const late = await runOne(untilAborted, { job });
@@ -145,7 +152,7 @@ test('an attempt is aborted at its deadline, and what it did by then is reported
   assert.deepEqual(done.report, { status: 'SUCCEEDED', output: 'charged all the same' });
 });
 
-test('a report whose answer is lost is sent again', async () => {
+test('a report whose answer is lost is sent again', { timeout: 10_000 }, async () => {
   let cut = false;
   const { asked, report } = await runOne(() => 1, {
     answer: ({ path }) => {

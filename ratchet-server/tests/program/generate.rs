@@ -75,3 +75,63 @@ fn no_text_of_a_manifest_leads_out_of_a_comment_or_a_string() {
     assert!(python.contains("\n# */ evil()\n#   evil()\nAInput = TypedDict(\n"), "{python}");
     assert!(python.contains("\n        \"\\\"]; evil(\": \"NotRequired[Literal["), "{python}");
 }
+
+/// Two versions of an operation whose name is a word of both languages.
+fn two_versions(one: &str, other: &str) -> String {
+    let version = |nth: u8, input: &str| {
+        format!(
+            r##"{{"name":"import","version":"{nth}","key":"a:<id>","placeholders":[{{"path":["id"],"form":"text"}}],"input":
+            {{"type":"object","required":["id","to"],"properties":{{"id":{{"type":"string"}},"to":{{"$ref":"#/$defs/Place"}}}},
+            "$defs":{{"Place":{input}}}}},
+            "timeout_ms":1,"retention_ms":1,"destination":{{"mechanism":"none","retention":"forever"}}}}"##
+        )
+    };
+    format!(r#"{{"ratchet_manifest":1,"operations":[{},{}]}}"#, version(1, one), version(2, other))
+}
+
+#[test]
+fn versions_have_names_of_their_own_and_share_what_says_the_same() {
+    let town = r#"{"type":"array","items":{"enum":["a",1,true,null]}}"#;
+    let map =
+        r#"{"type":"object","additionalProperties":{"type":"array","prefixItems":[{"type":"number"},true]}}"#;
+    let generated = |language, manifest: String| ratchet(&["generate", language, "-"], manifest).out;
+
+    let same = generated("typescript", two_versions(town, town));
+    assert_eq!(same.matches("export type Place = (\"a\" | 1 | true | null)[];\n").count(), 1, "{same}");
+    assert_eq!(same.matches("  to: Place;\n").count(), 2, "{same}");
+    assert!(same.contains("export const importV1 = new Operation<ImportV1Input, unknown>({"), "{same}");
+    assert!(same.contains("export const importV2 = new Operation<ImportV2Input, unknown>({"), "{same}");
+
+    let different = generated("typescript", two_versions(town, map));
+    assert!(
+        different.contains("export type ImportV2Place = Record<string, [number, unknown]>;\n"),
+        "{different}"
+    );
+    let python = generated("python", two_versions(town, map));
+    assert!(
+        python.contains(
+            "\nPlace: TypeAlias = \"list[Literal[\\\"a\\\"] | Literal[1] | Literal[True] | None]\"\n"
+        ),
+        "{python}"
+    );
+    assert!(python.contains("\nImportV2Place: TypeAlias = \"dict[str, list[float | Any]]\"\n"), "{python}");
+    assert!(python.contains("\nimport_v1: Operation[ImportV1Input, Any] = Operation(\n"), "{python}");
+}
+
+#[test]
+fn an_operation_that_is_called_like_a_word_of_the_language_gets_another_name() {
+    let manifest = |name: &str| {
+        operation("a:<id>", r#"[{"path":["id"],"form":"text"}]"#, "null")
+            .replace(r#""name":"a""#, &format!(r#""name":"{name}""#))
+    };
+    for (language, name, declared) in [
+        ("typescript", "delete", "export const delete_ = new Operation<Record<string, unknown>, unknown>({"),
+        ("typescript", "operation", "export const operation = "),
+        ("typescript", "2nd.try", "export const t2ndTry = "),
+        ("python", "import", "\nimport_: Operation[dict[str, Any], Any] = "),
+        ("python", "list", "\nlist_: "),
+    ] {
+        let text = ratchet(&["generate", language, "-"], manifest(name)).out;
+        assert!(text.contains(declared), "{text}");
+    }
+}
