@@ -237,7 +237,7 @@ impl Client {
         self.manage(
             id,
             "replay",
-            Command::Replay { by: by.to_owned(), reason: reason.to_owned(), accept_risk },
+            Command::Replay { by: by.to_owned(), reason: reason.to_owned(), accept_risk, at_most: None },
         )
         .await
     }
@@ -257,6 +257,8 @@ impl Client {
             not_before: None,
             priority: record.priority,
             queue: record.queue.clone(),
+            group: record.group.clone(),
+            after: None,
             renewal: Some(Renewal { by: by.to_owned(), reason: reason.to_owned() }),
         };
         match self.ledger.submit(vec![submission]).await?.pop() {

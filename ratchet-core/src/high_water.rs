@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::ledger::HighWaterMark;
+use tokio::task::spawn_blocking;
+
+use crate::ledger::{HighWaterMark, Ledger, LedgerError, MarkChange, StoreMark};
 
 /// The highest mark that workers have seen of one store, in a small file.
 ///
@@ -26,6 +28,26 @@ use crate::ledger::HighWaterMark;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HighWaterFile {
     path: PathBuf,
+}
+
+/// How a store stands to what was seen of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// It has gone on from there.
+    GoesOn,
+    /// It is behind, as a restored backup is, and nobody has acknowledged that so far: nothing may be executed.
+    HeldBack,
+}
+
+/// Why a store could not be compared with what was seen of it.
+#[derive(Debug, thiserror::Error)]
+pub enum NotCompared {
+    /// The store did not answer.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The file cannot be used.
+    #[error("the high-water mark cannot be kept: {0}")]
+    File(#[from] io::Error),
 }
 
 impl HighWaterFile {
@@ -68,6 +90,36 @@ impl HighWaterFile {
             let _ = fs::remove_file(&new);
         }
         kept
+    }
+
+    /// Compares a store with what is kept here, has everybody hold back if it is behind, and keeps its mark otherwise.
+    /// Where something `worked` since the last time, the mark is raised.
+    ///
+    /// For drives: to be called before the first claim, and every second while something is executed.
+    ///
+    /// # Errors
+    /// If the store or the file cannot be used; then nothing is known, and nothing may be executed.
+    pub async fn compare(&self, ledger: &dyn Ledger, worked: bool) -> Result<Standing, NotCompared> {
+        // Read before the store, whose mark other workers raise meanwhile.
+        let file = self.clone();
+        let known = spawn_blocking(move || file.load()).await.map_err(io::Error::from)??;
+        let found = ledger.mark().await?;
+        if found.held_since.is_some() {
+            return Ok(Standing::HeldBack);
+        }
+        if known.is_some_and(|known| found.mark < known) {
+            ledger.change_mark(MarkChange::Hold).await?;
+            return Ok(Standing::HeldBack);
+        }
+        let now = if worked { ledger.change_mark(MarkChange::Raise).await? } else { found };
+        let StoreMark { mark, held_since: None } = now else {
+            return Ok(Standing::HeldBack);
+        };
+        if known != Some(mark) {
+            let file = self.clone();
+            spawn_blocking(move || file.keep(mark)).await.map_err(io::Error::from)??;
+        }
+        Ok(Standing::GoesOn)
     }
 
     /// A name that no other worker writes to at the same time.

@@ -5,6 +5,7 @@ use std::io;
 use ratchet::{KeyError, LedgerError, ManageError, NameError, RecordState, Timestamp};
 
 use crate::lint::MAX_LINE_BYTES;
+use crate::serve::shelf::KeepError;
 
 /// The program could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +57,14 @@ pub(crate) enum Error {
          `--header-env` for its credentials"
     )]
     NotProbed { status: u16 },
+    #[error("{address} cannot be listened on: {reason}; name another with `--listen`")]
+    NotListening { address: std::net::SocketAddr, reason: io::Error },
+    #[error("the system gives no random bytes, so no key can be made: {0}")]
+    NoRandomness(#[from] getrandom::Error),
+    #[error("there is no key `{id}`; `ratchet keys list` shows them")]
+    NoKey { id: String },
+    #[error(transparent)]
+    Unkept(#[from] KeepError),
 }
 
 impl Error {
@@ -63,7 +72,11 @@ impl Error {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::NotDone(ManageError::Ledger(_)) => 2,
-            Self::NotDone(_) | Self::NoRecord | Self::Purged { .. } | Self::NotConfirmed => 1,
+            Self::NotDone(_)
+            | Self::NoRecord
+            | Self::Purged { .. }
+            | Self::NotConfirmed
+            | Self::NoKey { .. } => 1,
             _ => 2,
         }
     }

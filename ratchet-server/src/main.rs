@@ -1,5 +1,5 @@
-//! The `ratchet` program: looks after the records of a store, judges keys and fields of any language, explains the
-//! findings, and generates clients.
+//! The `ratchet` program: serves a store over HTTP, looks after its records, judges keys and fields of any language,
+//! explains the findings, and generates clients.
 
 mod error;
 mod explain;
@@ -7,7 +7,9 @@ mod generate;
 mod lint;
 mod operate;
 mod probe;
+mod serve;
 mod terminal;
+mod wire;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -37,6 +39,13 @@ enum Task {
     Generate(generate::GenerateArguments),
     /// Finds out, in a sandbox, what a destination does about repeated requests.
     Probe(Box<probe::ProbeArguments>),
+    /// Serves a store to producers, workers and operators of any language.
+    Serve(Box<serve::ServeArguments>),
+    /// Makes, lists and revokes the keys that callers of `serve` show.
+    #[command(subcommand)]
+    Keys(serve::keys::Task),
+    /// Prints the description of the protocol that `serve` speaks, as an `OpenAPI` document.
+    Openapi,
     #[command(flatten)]
     Operate(operate::Task),
 }
@@ -47,6 +56,9 @@ fn main() -> ExitCode {
         Task::Explain { code } => explain::run(code.as_deref()),
         Task::Generate(arguments) => generate::run(&arguments),
         Task::Probe(arguments) => probe::run(&arguments),
+        Task::Serve(arguments) => serve::run(&arguments),
+        Task::Keys(task) => serve::keys::run(&task),
+        Task::Openapi => serve::print_openapi(),
         Task::Operate(task) => operate::run(task),
     };
     ended.unwrap_or_else(|error| {

@@ -41,6 +41,7 @@ fn features() -> Result<(), Failed> {
     run("cargo check --locked --package ratchet --lib --no-default-features --features sqlite")?;
     run("cargo check --locked --package ratchet --lib --no-default-features --features mail")?;
     run("cargo check --locked --package ratchet --lib --no-default-features --features postgres")?;
+    run("cargo check --locked --package ratchet --lib --no-default-features --features schema")?;
     run("cargo check --locked --package ratchet --lib --no-default-features --features inbound")
 }
 

@@ -28,9 +28,10 @@ pub(crate) fn need_cargo_deny() -> Result<(), Failed> {
     run(&format!("cargo install --locked --debug --root {FOLDER} cargo-deny@0.20.2"))
 }
 
-/// What the tests use of Python's: a client of `PostgreSQL`, a mail server and the SDK of a payment provider.
-const PYTHON_PACKAGES: &str =
-    "psycopg[binary]==3.3.9 aiosmtpd==1.4.6 stripe==16.1.0 getratchet==0.2.3 mypy==2.4.1";
+/// What the tests use of Python's: a client of `PostgreSQL`, a mail server, the SDK of a payment provider, a client of
+/// `ratchet serve`, a program that tries what a description of an API allows, and one that checks types.
+const PYTHON_PACKAGES: &str = "psycopg[binary]==3.3.9 aiosmtpd==1.4.6 stripe==16.1.0 getratchet==0.2.3 \
+     schemathesis==4.32.5 mypy==2.4.1";
 
 /// Where it is, seen from the root of the repository.
 pub(crate) const PYTHON: &str = "target/tools/python";

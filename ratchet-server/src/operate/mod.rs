@@ -12,7 +12,7 @@ mod settle;
 mod show;
 mod shown;
 mod stats;
-mod store;
+pub(crate) mod store;
 pub(crate) mod table;
 
 use std::process::ExitCode;

@@ -269,3 +269,21 @@ fn nobody_asks_about_a_record_that_is_not_uncertain() {
         reconciling().lease_and_start().end(unknown()).then([resolve(Verdict::Applied { result: None })]);
     assert_eq!(story.refusal(ask()), Refusal::State(State::Succeeded));
 }
+
+#[test]
+fn a_replay_may_be_bounded_to_fewer_executions_than_the_policy_allows() {
+    let bounded = |at_most| Command::Replay {
+        by: "bo".to_owned(),
+        reason: "once more".to_owned(),
+        accept_risk: true,
+        at_most: Some(at_most),
+    };
+    let failed = || Story::running(HEADER).end(rejected());
+    let once = failed().then([bounded(1)]).lease_and_start().end(not_applied());
+    assert_eq!((once.state(), once.record.attempts), (State::Exhausted, 2));
+    let twice = failed().then([bounded(2)]).lease_and_start().end(not_applied());
+    assert_eq!(twice.state(), State::Pending);
+    // The policy's own bound stands.
+    let many = failed().then([bounded(1000)]);
+    assert_eq!(many.record.spent, 0);
+}

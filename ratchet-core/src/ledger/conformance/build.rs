@@ -72,6 +72,8 @@ pub(super) fn submission(key: &str) -> Submission {
         not_before: None,
         queue: Queue::DEFAULT,
         priority: Priority(0),
+        group: None,
+        after: None,
         renewal: None,
     }
 }
@@ -172,7 +174,12 @@ pub(super) fn cancel() -> Command {
 }
 
 pub(super) fn replay(accept_risk: bool) -> Command {
-    Command::Replay { by: "bo".to_owned(), reason: "the card was renewed".to_owned(), accept_risk }
+    Command::Replay {
+        by: "bo".to_owned(),
+        reason: "the card was renewed".to_owned(),
+        accept_risk,
+        at_most: None,
+    }
 }
 
 pub(super) fn resolve(seen: u64, verdict: Verdict) -> Command {

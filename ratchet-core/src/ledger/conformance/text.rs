@@ -36,7 +36,8 @@ pub async fn the_words_of_people_are_kept(fixture: Fixture) {
     let (by, reason) = (AWKWARD.to_owned(), format!("\n{AWKWARD}"));
     let cancel = Command::Cancel { by: by.clone(), reason: reason.clone() };
     assert_eq!(fixture.apply(&second, cancel).await, Ok(Answer::Now(State::Cancelled)));
-    let replay = Command::Replay { by: by.clone(), reason: reason.clone(), accept_risk: false };
+    let replay =
+        Command::Replay { by: by.clone(), reason: reason.clone(), accept_risk: false, at_most: None };
     assert_eq!(fixture.apply(&second, replay).await, Ok(Answer::Now(State::Pending)));
     let audit = fixture.audit(&second).await;
     assert_eq!(audit.len(), 3);
