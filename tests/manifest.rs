@@ -1,6 +1,8 @@
 //! The manifest that `spec/` shows, and the keys that its operations give: the clients of other languages run the same
 //! vectors.
 
+#![allow(clippy::unused_async, reason = "a handler is async, whether it waits or not")]
+
 use expect_test::expect_file;
 use ratchet::{Contract, Failure, Input, Key, KeyError, KeyPart, Operation};
 use schemars::JsonSchema;

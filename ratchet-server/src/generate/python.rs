@@ -149,5 +149,9 @@ fn commented(lines: &[String], indent: &str) -> String {
     let harmless = |line: &String| {
         line.replace(|char: char| char.is_control() || matches!(char, '\u{2028}' | '\u{2029}'), " ")
     };
-    lines.iter().map(|line| format!("{indent}# {}\n", harmless(line))).collect()
+    let mut text = String::new();
+    for line in lines {
+        let _ = writeln!(text, "{indent}# {}", harmless(line));
+    }
+    text
 }

@@ -33,7 +33,9 @@ fn definition(Definition { name, comment, body }: &Definition) -> String {
         }
         Body::Object(fields) => {
             let _ = writeln!(text, "export interface {name} {{");
-            fields.iter().for_each(|field| text.push_str(&self::field(field)));
+            for field in fields {
+                text.push_str(&self::field(field));
+            }
             text.push_str("}\n");
         }
     }
@@ -156,6 +158,9 @@ fn documented(lines: &[String], indent: &str) -> String {
     if let [line] = lines {
         return format!("{indent}/** {} */\n", harmless(line));
     }
-    let lines: String = lines.iter().map(|line| format!("{indent} * {}\n", harmless(line))).collect();
-    format!("{indent}/**\n{lines}{indent} */\n")
+    let mut text = format!("{indent}/**\n");
+    for line in lines {
+        let _ = writeln!(text, "{indent} * {}", harmless(line));
+    }
+    text + indent + " */\n"
 }
