@@ -14,6 +14,7 @@ mod failure;
 mod high_water;
 mod key_part;
 pub mod ledger;
+pub mod manifest;
 pub mod model;
 pub mod operation;
 pub mod policy;
@@ -29,6 +30,8 @@ mod wire_key;
 mod worker;
 
 pub use high_water::HighWaterFile;
+#[cfg(feature = "schema")]
+pub use schemars;
 pub use serde_json;
 
 pub use admission::Destination;
@@ -44,6 +47,7 @@ pub use ledger::MemoryLedger;
 #[cfg(feature = "testing")]
 pub use ledger::conformance;
 pub use ledger::{Ledger, LedgerError, SharedLedger};
+pub use manifest::Manifest;
 pub use model::*;
 pub use operation::{EnqueueError, Enqueued, Input, NotAccepted, Operation, Request};
 pub use policy::{OnUnknown, Policy, RetryPolicy};

@@ -20,6 +20,8 @@ pub(crate) enum Error {
     LineTooLong { source_name: String, line: u64 },
     #[error("there is no finding `{code}`; `ratchet explain` lists them: {known}")]
     UnknownCode { code: String, known: String },
+    #[error("{source_name} cannot be used: {why}")]
+    BadManifest { source_name: String, why: String },
     #[error("the output cannot be written: {0}; free space or name another place")]
     Output(#[from] io::Error),
     #[error(transparent)]

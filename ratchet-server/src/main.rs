@@ -1,8 +1,9 @@
-//! The `ratchet` program: serves a store over HTTP, looks after its records, judges keys and fields of any language, and
-//! explains the findings.
+//! The `ratchet` program: serves a store over HTTP, looks after its records, judges keys and fields of any language,
+//! explains the findings, and generates clients.
 
 mod error;
 mod explain;
+mod generate;
 mod lint;
 mod operate;
 mod pages;
@@ -35,6 +36,8 @@ enum Task {
         /// The code of the finding.
         code: Option<String>,
     },
+    /// Writes typed producers and handlers in another language, made of a program's manifest.
+    Generate(generate::GenerateArguments),
     /// Finds out, in a sandbox, what a destination does about repeated requests.
     Probe(Box<probe::ProbeArguments>),
     /// Serves a store to producers, workers and operators of any language.
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
     let ended = match Arguments::parse().task {
         Task::Lint(task) => lint::run(&task),
         Task::Explain { code } => explain::run(code.as_deref()),
+        Task::Generate(arguments) => generate::run(&arguments),
         Task::Probe(arguments) => probe::run(&arguments),
         Task::Serve(arguments) => serve::run(&arguments),
         Task::Keys(task) => serve::keys::run(&task),

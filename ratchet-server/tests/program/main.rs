@@ -3,6 +3,7 @@
 mod doctor;
 mod explain;
 mod fields;
+mod generate;
 mod hostile;
 mod keys;
 mod operate;
