@@ -217,7 +217,7 @@ fn breaker(gate: &Gate, now: Timestamp) -> Markup {
             _ if gate.limits.breaker.is_none() => "–",
             Breaker::Closed { failures: 0 } => span.gate.closed { "closed" },
             Breaker::Closed { failures } => { span.gate.closed { "closed" } " " (counted(failures.into(), "failure", "failures")) " in a row" },
-            Breaker::Open { until } if now < until => { span.gate.open { "open" } ", tries again " (when(until, now)) },
+            Breaker::Open { until, .. } if now < until => { span.gate.open { "open" } ", tries again " (when(until, now)) },
             Breaker::Open { .. } => { span.gate.open { "open" } ", the next send tries" },
             Breaker::HalfOpen { .. } => { span.gate.open { "half open" } ", one send tries" },
         }
