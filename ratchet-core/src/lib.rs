@@ -22,6 +22,7 @@ pub mod private;
 pub mod random;
 mod reconcile;
 mod registry;
+mod span;
 mod telemetry;
 pub mod time;
 mod wire_key;

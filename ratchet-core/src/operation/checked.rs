@@ -70,7 +70,7 @@ pub const fn checked_tradeoff(spec: Spec) -> Spec {
     if spec.contract.recognises_for_unstated_time() {
         let text = Text::new()
                 .push("R011: the destination of `")
-                .push(spec.name.as_str())
+                .push(spec.name.literal())
                 .push("` recognises a repeated request and does not say for how long, and the attribute does not say what to do when ")
                 .push("it is unknown whether one took effect\nhelp: say how long it is with `.remembers_for(…)` on the contract, ")
                 .push("if you know, or add `on_unknown = park` (somebody looks into it), `may_duplicate` (send again) or `may_lose` (give up)");
@@ -79,7 +79,7 @@ pub const fn checked_tradeoff(spec: Spec) -> Spec {
     if matches!(spec.contract.mechanism(), Mechanism::None) {
         let text = Text::new()
                 .push("R011: the destination of `")
-                .push(spec.name.as_str())
+                .push(spec.name.literal())
                 .push("` does not recognise a repeated request, and the attribute does not say what to do when it is ")
                 .push("unknown whether one took effect\nhelp: add `on_unknown = park` (somebody looks into it), ")
                 .push("`may_duplicate` (send again) or `may_lose` (give up)");
@@ -89,7 +89,7 @@ pub const fn checked_tradeoff(spec: Spec) -> Spec {
 }
 
 const fn names(spec: &Spec, code: &str) -> Text {
-    Text::new().push(code).push(": `").push(spec.name.as_str()).push("`")
+    Text::new().push(code).push(": `").push(spec.name.literal()).push("`")
 }
 
 /// Stops the compiler if no part of a key tells records apart.
