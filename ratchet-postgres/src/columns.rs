@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use ratchet_core::{
-    Fingerprint, Generation, Key, Lease, RecordId, State, Step, StepName, Timestamp, Token, serde_json,
+    After, Fingerprint, Generation, Key, Lease, Namespace, RecordId, State, Step, StepName, Timestamp, Token,
+    serde_json,
 };
 use serde::de::{DeserializeOwned, IntoDeserializer as _, value::Error as NameError};
 use sqlx::postgres::PgRow;
@@ -148,6 +149,14 @@ impl<'a> InOrder<'a> {
 
     pub(crate) fn generation(&mut self) -> Result<Generation, Fault> {
         generation(self.small()?)
+    }
+
+    pub(crate) fn after(&mut self, namespace: &Namespace) -> Result<Option<After>, Fault> {
+        let read = |text| {
+            After::from_stored(namespace, text)
+                .ok_or(Fault::Damaged("what a record comes after is malformed"))
+        };
+        self.next::<Option<&str>>()?.map(read).transpose()
     }
 
     /// Until when, by whom, and when it was started.

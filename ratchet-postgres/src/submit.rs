@@ -8,16 +8,18 @@
 use std::collections::{HashMap, HashSet};
 
 use ratchet_core::decide::{Newest, SubmitDecision, decide_beside};
-use ratchet_core::{AuditEntry, Payload, Record, RecordId, Submission, Submitted, Timestamp, Version};
+use ratchet_core::ledger::follow::{self, Predecessor};
+use ratchet_core::{AuditEntry, Payload, RecordId, Submission, Submitted, Timestamp, Version};
 use sqlx::postgres::PgRow;
 use sqlx::{Connection as _, PgConnection};
 
-use crate::audit;
-use crate::bell::{Bell, CHANNEL};
+use crate::bell::Bell;
 use crate::columns::{InOrder, by_name};
 use crate::error::{Fault, While as _};
-use crate::row::{Known, Texts, now};
+use crate::insert::insert;
+use crate::row::Known;
 use crate::write::column;
+use crate::{audit, overview};
 
 /// How many rows one statement takes: bounds its memory, not the size of a batch.
 const ROWS_PER_STATEMENT: usize = 2_000;
@@ -48,7 +50,7 @@ pub(crate) async fn submit_each(
     submissions: &[&Submission],
     terms: Terms<'_>,
 ) -> Result<Vec<Told>, Fault> {
-    if submissions.iter().any(|submission| submission.renewal.is_some()) {
+    if submissions.iter().any(|submission| submission.renewal.is_some() || submission.after.is_some()) {
         let answers = submit_all(connection, submissions, terms).await?;
         return Ok(answers.into_iter().map(Ok).collect());
     }
@@ -75,7 +77,8 @@ pub(crate) async fn submit_within(
     terms: Terms<'_>,
 ) -> Result<Vec<Submitted>, Fault> {
     let mut answers = Vec::with_capacity(submissions.len());
-    for chunk in submissions.chunks(ROWS_PER_STATEMENT) {
+    let runs = submissions.chunk_by(|one, next| follow::can_be_together(one, next));
+    for chunk in runs.flat_map(|run| run.chunks(ROWS_PER_STATEMENT)) {
         for answer in submit_chunk(connection, chunk, terms).await? {
             answers.push(answer?);
         }
@@ -88,6 +91,7 @@ async fn submit_chunk(
     submissions: &[&Submission],
     terms: Terms<'_>,
 ) -> Result<Vec<Told>, Fault> {
+    let predecessor = predecessor(connection, submissions).await?;
     let mut answers: Vec<Option<Told>> = vec![None; submissions.len()];
     if terms.look_first {
         answer_repetitions(connection, submissions, &mut answers).await?;
@@ -95,18 +99,20 @@ async fn submit_chunk(
     let mut firsts = firsts_of_their_keys(submissions);
     firsts.retain(|place| answers[*place].is_none());
     let mut records = Vec::with_capacity(firsts.len());
-    for place in &firsts {
-        if let SubmitDecision::Insert { record, .. } = decide_beside(None, submissions[*place], NOW) {
+    firsts.retain(|place| match predecessor.check(decide_beside(None, submissions[*place], NOW)) {
+        SubmitDecision::Insert { record, .. } => {
             records.push(*record);
+            true
         }
-    }
-    let made = insert(connection, &records.iter().collect::<Vec<_>>(), terms).await?;
+        SubmitDecision::Answer(_) => false,
+    });
+    let made = insert(connection, &records.iter().collect::<Vec<_>>(), predecessor, terms).await?;
     for ((place, record), id) in firsts.into_iter().zip(records).zip(&made.numbers) {
         if made.rows.contains(id) {
             answers[place] = Some(Ok(Submitted::New { id: record.id }));
         }
     }
-    answer_the_rest(connection, submissions, &mut answers, terms).await?;
+    answer_the_rest(connection, submissions, &mut answers, predecessor, terms).await?;
     answers.into_iter().map(|answer| answer.ok_or(Fault::Damaged("a submission has no answer"))).collect()
 }
 
@@ -132,6 +138,18 @@ async fn answer_repetitions(
     Ok(())
 }
 
+/// The record that the one of this chunk should come after, if it is one that should.
+async fn predecessor(
+    connection: &mut PgConnection,
+    submissions: &[&Submission],
+) -> Result<Predecessor, Fault> {
+    let [Submission { after: Some(after), .. }] = submissions else {
+        return Ok(Predecessor::NotWanted);
+    };
+    let places = overview::places(connection, &[&after.id]).await?;
+    Ok(Predecessor::of(places.into_iter().flatten().next()))
+}
+
 /// The places of those that a record can be made of without a look: the first of their key in the batch, and no renewals.
 fn firsts_of_their_keys(submissions: &[&Submission]) -> Vec<usize> {
     let mut seen = HashSet::with_capacity(submissions.len());
@@ -154,87 +172,12 @@ impl<'a> Name<'a> {
     }
 }
 
-/// What an insert made.
-#[derive(Default)]
-struct Made {
-    /// The number that each record has, if it was made.
-    numbers: Vec<i64>,
-    /// The numbers of those that were.
-    rows: HashSet<i64>,
-    at: Option<Timestamp>,
-}
-
-/// Inserts those of the records whose identity is free.
-///
-/// In the order of their identities, so that two batches with the same keys do not wait for each other in a circle; the
-/// numbers of the rows are in the order of the submissions, which `place` says.
-async fn insert(connection: &mut PgConnection, records: &[&Record], terms: Terms<'_>) -> Result<Made, Fault> {
-    const INSERT: &str = concat!(
-        "WITH numbers AS MATERIALIZED (SELECT array_agg(nextval('ratchet.records_id')) AS ids \
-            FROM generate_series(1, cardinality($2::text[]))), \
-        moment AS MATERIALIZED (SELECT ",
-        now!("$1"),
-        " AS now), \
-        made AS (INSERT INTO ratchet.records (id, namespace, operation, key, generation, version, fingerprint, \
-                priority, created_at, not_before, policy, contract, input, queue) \
-            SELECT n.ids[w.place], w.namespace, w.operation, w.key, w.generation, w.version, w.fingerprint, w.priority, \
-                m.now, greatest(w.not_before, m.now), ($16::text[])[w.policy], ($17::text[])[w.contract], w.input, \
-                w.queue \
-            FROM numbers AS n CROSS JOIN moment AS m CROSS JOIN unnest($2::text[], $3::text[], $4::text[], \
-                $5::bigint[], $6::text[], $7::bytea[], $8::smallint[], $9::bigint[], $10::integer[], $11::integer[], \
-                $12::text[], $15::text[], $18::integer[]) \
-                AS w(namespace, operation, key, generation, version, fingerprint, priority, not_before, policy, \
-                    contract, input, queue, place) \
-            ON CONFLICT (namespace, operation, key, generation) DO NOTHING \
-            RETURNING id, namespace, operation, version, priority, created_at, not_before, queue), \
-        begun AS (INSERT INTO ratchet.progress (record_id, ready_at, priority, namespace, operation, version, queue) \
-            SELECT id, not_before, priority, namespace, operation, version, queue FROM made) \
-        SELECT (SELECT ids FROM numbers), coalesce(array_agg(id), '{}'), max(created_at), \
-            CASE WHEN count(*) > 0 AND $13::text IS NOT NULL THEN pg_notify($14, $13)::text END FROM made"
-    );
-    if records.is_empty() {
-        return Ok(Made::default());
-    }
-    let mut sorted: Vec<(i32, &Record)> = (1..).zip(records.iter().copied()).collect();
-    sorted.sort_unstable_by(|(_, one), (_, other)| one.id.cmp(&other.id));
-    let (mut policies, mut contracts) = (Texts::default(), Texts::default());
-    for (_, record) in &sorted {
-        policies.add(&record.policy)?;
-        contracts.add(&record.effect.contract)?;
-    }
-    let row = sqlx::query(INSERT)
-        .bind(terms.now)
-        .bind(column(&sorted, |(_, record)| record.id.namespace.as_str()))
-        .bind(column(&sorted, |(_, record)| record.id.operation.as_str()))
-        .bind(column(&sorted, |(_, record)| record.id.key.as_str()))
-        .bind(column(&sorted, |(_, record)| i64::from(record.id.generation.get())))
-        .bind(column(&sorted, |(_, record)| record.version.as_str()))
-        .bind(column(&sorted, |(_, record)| record.fingerprint.as_bytes().as_slice()))
-        .bind(column(&sorted, |(_, record)| record.priority.0))
-        .bind(column(&sorted, |(_, record)| record.ready_at.as_millis()))
-        .bind(policies.places())
-        .bind(contracts.places())
-        .bind(column(&sorted, |(_, record)| record.input.as_str()))
-        .bind(terms.bell.map_or(Some(""), Bell::tone))
-        .bind(CHANNEL)
-        .bind(column(&sorted, |(_, record)| record.queue.as_str()))
-        .bind(policies.distinct())
-        .bind(contracts.distinct())
-        .bind(column(&sorted, |(place, _)| *place))
-        .fetch_one(connection)
-        .await
-        .while_trying("insert records")?;
-    let mut row = InOrder::new(&row);
-    let numbers = row.next()?;
-    let rows = row.next::<Vec<i64>>()?.into_iter().collect();
-    Ok(Made { numbers, rows, at: row.time_if_any()? })
-}
-
 /// Decides about those without an answer, in their order, each of which sees what those before it did.
 async fn answer_the_rest(
     connection: &mut PgConnection,
     submissions: &[&Submission],
     answers: &mut [Option<Told>],
+    predecessor: Predecessor,
     terms: Terms<'_>,
 ) -> Result<(), Fault> {
     let rest: Vec<usize> = (0..answers.len()).filter(|place| answers[*place].is_none()).collect();
@@ -247,7 +190,7 @@ async fn answer_the_rest(
     hold(connection, &renewed).await?;
     let mut found = newest_under_keys(connection, &asked).await?;
     for place in rest {
-        answers[place] = Some(answer(connection, submissions[place], &mut found, terms).await?);
+        answers[place] = Some(answer(connection, submissions[place], &mut found, predecessor, terms).await?);
     }
     Ok(())
 }
@@ -259,6 +202,7 @@ async fn answer<'a>(
     connection: &mut PgConnection,
     submission: &'a Submission,
     found: &mut Found<'a>,
+    predecessor: Predecessor,
     terms: Terms<'_>,
 ) -> Result<Told, Fault> {
     let name = Name::of(&submission.id);
@@ -268,10 +212,10 @@ async fn answer<'a>(
             Some(Ok(newest)) => Some(newest),
             None => None,
         };
-        match decide_beside(newest, submission, NOW) {
+        match predecessor.check(decide_beside(newest, submission, NOW)) {
             SubmitDecision::Answer(answer) => return Ok(Ok(answer)),
             SubmitDecision::Insert { record, audit } => {
-                let made = insert(connection, &[&record], terms).await?;
+                let made = insert(connection, &[&record], predecessor, terms).await?;
                 if let (Some(row), Some(at)) = (made.rows.into_iter().next(), made.at) {
                     note(connection, (row, at), audit).await?;
                     found.insert(name, Ok(Newest::from(&*record)));

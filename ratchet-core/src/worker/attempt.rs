@@ -78,13 +78,21 @@ async fn enters(shared: &Shared, place: &mut Place) -> bool {
 }
 
 /// The handler was not entered: a lease without a start costs nothing, and a start without a handler had no effect.
-async fn give_back(shared: &Shared, record: &Record, maybe_started: bool) {
-    if maybe_started {
-        settle(shared, &record.id, record.token, &Outcome::not_entered()).await;
-    }
-    // Refused where the outcome above was accepted.
-    let release = order(&*shared.ledger, &record.id, Command::Release { token: record.token });
-    let _ = timeout(LET_GO, release).await;
+///
+/// Boxed, since every attempt would keep room for it otherwise.
+fn give_back<'a>(
+    shared: &'a Shared,
+    record: &'a Record,
+    maybe_started: bool,
+) -> Pin<Box<impl Future<Output = ()> + Send + 'a>> {
+    Box::pin(async move {
+        if maybe_started {
+            settle(shared, &record.id, record.token, &Outcome::not_entered()).await;
+        }
+        // Refused where the outcome above was accepted.
+        let release = order(&*shared.ledger, &record.id, Command::Release { token: record.token });
+        let _ = timeout(LET_GO, release).await;
+    })
 }
 
 async fn run_handler(shared: &Shared, record: &Record, held: &Held) -> Outcome {

@@ -23,6 +23,9 @@ use crate::telemetry;
 /// How many leases that are over are decided about at once.
 const EXPIRE_BATCH: usize = 256;
 
+/// How many waiting records are decided about at once.
+const FOLLOW_BATCH: usize = 1_000;
+
 /// How many records are purged by one write, which holds up others for as long as it takes.
 const PURGE_BATCH: usize = 256;
 
@@ -227,7 +230,8 @@ impl<'a> Filling<'a> {
             let held = Held::new(shared, &record, asked);
             let place = shared.slots.queue();
             let attempt = attempt::execute(Arc::clone(shared), record, held, place, self.reports.clone());
-            attempts.spawn(attempt.instrument(span));
+            // On the heap before it becomes a task: tasks are moved around while they are made.
+            attempts.spawn(Box::pin(attempt.instrument(span)));
         }
         if claimed > 0 {
             shared.restored.worked();
@@ -241,7 +245,8 @@ async fn until_due(shared: &Shared) -> Result<Duration, LedgerError> {
     Ok(wait.unwrap_or(Duration::MAX))
 }
 
-/// Once per lease: leases that no clock explains, and records that nobody serves.
+/// Once per lease: leases that no clock explains, records that waited for others that ended elsewhere, and records that
+/// nobody serves.
 async fn housekeeping(shared: Arc<Shared>) {
     loop {
         sleep(shared.lease).await;
@@ -253,6 +258,7 @@ async fn housekeeping(shared: Arc<Shared>) {
 
 async fn keep_house(shared: &Shared) -> Result<(), LedgerError> {
     telemetry::expired(shared.ledger.expire(EXPIRE_BATCH).await?);
+    shared.ledger.follow(FOLLOW_BATCH).await?;
     for unserved in shared.ledger.unserved(shared.namespace.clone(), shared.offers.clone()).await? {
         tracing::warn!(
             operation = %unserved.wanted.operation, version = %unserved.wanted.version, queue = %unserved.queue,

@@ -185,5 +185,5 @@ fn what_is_not_there_is_said_and_told_by_the_exit_code() {
     assert!(!bad.err.contains("no key at all"), "keys of others are not repeated: {}", bad.err);
     let unknown = on(&store, &["list", "--state", "lost"]);
     assert_eq!(unknown.code, Some(2));
-    assert!(unknown.err.contains("states are pending, running, succeeded"), "{}", unknown.err);
+    assert!(unknown.err.contains("states are waiting, pending, running, succeeded"), "{}", unknown.err);
 }
