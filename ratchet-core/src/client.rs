@@ -86,14 +86,14 @@ impl Client {
                 Err(error) => refused.push(Some(error)),
             }
         }
-        let digests: Vec<_> = submissions.iter().map(|submission| submission.id.digest()).collect();
+        let ids: Vec<_> = submissions.iter().map(|submission| submission.id.clone()).collect();
         let answers = self.ledger.submit(submissions).await?;
-        let mut answers = answers.into_iter().zip(digests);
+        let mut answers = answers.into_iter().zip(ids);
         let one = |refusal: Option<EnqueueError>| match refusal {
             Some(error) => Err(error),
             None => match answers.next() {
                 None => Err(EnqueueError::Ledger(LedgerError::Closed)),
-                Some((answer, digest)) => answered::<O>(digest, answer),
+                Some((answer, id)) => answered::<O>(&id, answer),
             },
         };
         Ok(refused.into_iter().map(one).collect())

@@ -24,6 +24,7 @@ pub mod random;
 mod reconcile;
 mod registry;
 mod restore_guard;
+mod span;
 mod telemetry;
 pub mod time;
 mod wire_key;

@@ -2,18 +2,18 @@
 
 use crate::admission::WaitReason;
 use crate::decide::{Answer, Refusal};
-use crate::model::{DestinationName, KeyDigest, OperationName, Outcome, RecordId, State, Submitted};
+use crate::model::{DestinationName, OperationName, Outcome, RecordId, State, Submitted};
 
-pub(crate) fn submitted(operation: &OperationName, key: KeyDigest, answer: &Submitted) {
+pub(crate) fn submitted(id: &RecordId, answer: &Submitted) {
     let answer = match answer {
         Submitted::New { .. } => "new",
         Submitted::Existing { .. } => "existing",
         Submitted::Conflict(_) => "conflict",
         Submitted::Expired { .. } => "expired",
     };
-    tracing::debug!(%operation, %key, answer, "submitted");
+    tracing::debug!(operation = %id.operation, key = %id.digest(), answer, "submitted");
     #[cfg(feature = "metrics")]
-    metrics::counter!("ratchet_submitted_total", "operation" => operation.to_string(), "answer" => answer)
+    metrics::counter!("ratchet_submitted_total", "operation" => id.operation.to_string(), "answer" => answer)
         .increment(1);
 }
 

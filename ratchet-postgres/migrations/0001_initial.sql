@@ -89,11 +89,8 @@ CREATE INDEX progress_pending
     ON ratchet.progress (namespace, queue, operation, version, priority, ready_at, record_id)
     WHERE state = 'pending';
 
-CREATE INDEX progress_leased ON ratchet.progress (lease_until) WHERE state = 'running';
-
--- What runs of an operation, for those that limit it. Another condition for the same rows: with one for both, a plan from
--- the days when the table was empty could read all that runs by the wrong one of the two.
-CREATE INDEX progress_running ON ratchet.progress (namespace, operation) WHERE lease_until IS NOT NULL;
+-- What runs: counted for operations that have a limit, and looked through once in a while for leases that are over.
+CREATE INDEX progress_leased ON ratchet.progress (namespace, operation, lease_until) WHERE state = 'running';
 
 -- What waits for the end of another record.
 CREATE INDEX progress_waiting ON ratchet.progress (record_id) WHERE state = 'waiting';

@@ -10,7 +10,8 @@ CREATE TYPE ratchet.cancelled AS (
 
 -- A moment moved into the future by a span as policies write it; at the end of time if there is no later one.
 CREATE FUNCTION ratchet.later(moment bigint, span jsonb) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS $$
-    SELECT least(moment + floor((span ->> 'secs')::numeric * 1000 + (span ->> 'nanos')::numeric / 1000000),
+    SELECT least(moment + CASE jsonb_typeof(span) WHEN 'number' THEN span::numeric
+            ELSE floor((span ->> 'secs')::numeric * 1000 + (span ->> 'nanos')::numeric / 1000000) END,
         9223372036854775807)::bigint
 $$;
 

@@ -81,11 +81,11 @@ impl Looked {
     ) -> Result<Vec<RecordId>, Fault> {
         const LOCK: &str = concat!(
             "SELECT ",
-            now!("$1"),
-            " AS now, p.seen, ",
             record_columns!(),
-            " FROM unnest($2::bigint[]) AS w(id) \
-              CROSS JOIN LATERAL (SELECT p.xmin AS seen, p.* FROM ratchet.progress AS p \
+            ", p.seen, p.place, ",
+            now!("$1"),
+            " AS now FROM unnest($2::bigint[]) AS w(id) \
+              CROSS JOIN LATERAL (SELECT p.xmin AS seen, p.ctid AS place, p.* FROM ratchet.progress AS p \
                   WHERE p.record_id = w.id AND p.state = 'waiting' LIMIT 1 FOR UPDATE SKIP LOCKED) AS p \
               CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS r WHERE r.id = w.id LIMIT 1) AS r"
         );

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
@@ -100,7 +100,8 @@ impl PostgresLedger {
         let Opened { connector, sources } = opened;
         let bell = Bell::new(sources.random.bits());
         let readers = Arc::new(Readers::new(connector.clone()));
-        let submits = Submits { sources: sources.clone(), bell: Arc::clone(&bell) };
+        let submits =
+            Submits { sources: sources.clone(), bell: Arc::clone(&bell), repeated: AtomicBool::new(false) };
         let (held, ends) = (Arc::new(Held::new()), AwaitedEnds::default());
         let applies = Applies {
             sources: sources.clone(),

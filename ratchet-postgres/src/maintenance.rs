@@ -38,9 +38,9 @@ async fn load_over(connection: &mut PgConnection, limit: usize, sources: &Source
              WHERE state = 'running' AND lease_until > (SELECT now FROM moment) + $2 \
              ORDER BY lease_until LIMIT $3) \
             LIMIT $3) \
-         SELECT (SELECT now FROM moment) AS now, p.xmin AS seen, ",
+         SELECT ",
         record_columns!(),
-        " FROM over JOIN ratchet.progress AS p USING (record_id) JOIN ratchet.records AS r ON r.id = p.record_id \
+        ", p.xmin AS seen, p.ctid AS place, (SELECT now FROM moment) AS now FROM over JOIN ratchet.progress AS p USING (record_id) JOIN ratchet.records AS r ON r.id = p.record_id \
           WHERE p.state = 'running' FOR UPDATE OF p SKIP LOCKED"
     );
     let mut looked_at = limit;

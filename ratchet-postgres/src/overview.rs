@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
-use crate::row::{Snapshots, now, read, read_stored, record_columns, steps_column};
+use crate::row::{Snapshots, now, read_stored, read_with_steps, record_columns, steps_column};
 use crate::write::column;
 
 /// Goes from operation to operation by one seek each, so that a key is found without reading all of them.
@@ -126,7 +126,7 @@ pub(crate) async fn to_reconcile(
             .while_trying("look for records to ask about")?;
         // One that cannot be read keeps nobody from the others, and takes no place of theirs.
         let mut snapshots = Snapshots::default();
-        let sound = rows.iter().filter_map(|row| read(row, Columns(row).steps().ok()?, &mut snapshots).ok());
+        let sound = rows.iter().filter_map(|row| read_with_steps(row, &mut snapshots).ok());
         let records: Vec<Record> = sound.map(|(_, record)| record).take(limit).collect();
         if records.len() == limit || rows.len() < looked_at {
             return Ok(records);

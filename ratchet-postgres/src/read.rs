@@ -14,7 +14,7 @@ use crate::claim::{offer_columns, tables_of_shelves};
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
 use crate::room;
-use crate::row::{Snapshots, now, read, read_stored, record_columns, steps_column};
+use crate::row::{Snapshots, now, read_stored, read_with_steps, record_columns, steps_column};
 
 pub(crate) async fn find(connection: &mut PgConnection, id: &RecordId) -> Result<Option<Stored>, Fault> {
     const STORED: &str = concat!(
@@ -176,7 +176,7 @@ pub(crate) async fn list(connection: &mut PgConnection, filter: &Filter) -> Resu
     let rows = query.fetch_all(connection).await.while_trying("list records")?;
     let (mut page, mut snapshots) = (Page::default(), Snapshots::default());
     for row in &rows {
-        let (place, record) = read(row, Columns(row).steps()?, &mut snapshots)?;
+        let (place, record) = read_with_steps(row, &mut snapshots)?;
         page.records.push(record);
         page.places.push(Cursor(place));
         page.next = Some(Cursor(place));

@@ -2,20 +2,22 @@
 //!
 //! Nearly all are the first of their key, so all of a batch are inserted at once, and the unique index says which were not.
 //! Those are looked up and decided about afterwards. A record that was asked for is never deleted (a purged one becomes a
-//! tombstone in its own row), so what the index refused is found.
+//! tombstone in its own row), so what the index refused is found; and what is found needs no insert, so while most are
+//! repetitions they are looked up first.
 
 use std::collections::{HashMap, HashSet};
 
-use ratchet_core::decide::{Stored, SubmitDecision, decide_submission};
+use ratchet_core::decide::{Newest, SubmitDecision, decide_beside};
 use ratchet_core::ledger::follow::{self, Predecessor};
-use ratchet_core::{AuditEntry, Generation, RecordId, Submission, Submitted, Timestamp};
+use ratchet_core::{AuditEntry, Payload, RecordId, Submission, Submitted, Timestamp, Version};
 use sqlx::postgres::PgRow;
 use sqlx::{Connection as _, PgConnection};
 
-use crate::columns::Columns;
+use crate::bell::Bell;
+use crate::columns::{InOrder, by_name};
 use crate::error::{Fault, While as _};
 use crate::insert::insert;
-use crate::row::{Snapshots, read_stored, record_columns, steps_column};
+use crate::row::Known;
 use crate::write::column;
 use crate::{audit, overview};
 
@@ -33,8 +35,10 @@ const NOW: Timestamp = Timestamp::from_millis(i64::MIN);
 pub(crate) struct Terms<'a> {
     /// `None` for the database's own clock.
     pub(crate) now: Option<i64>,
-    /// What the sleepers of other processes are told, if they are.
-    pub(crate) tone: Option<&'a str>,
+    /// Says what the sleepers of other processes are told; without one, all sleepers are.
+    pub(crate) bell: Option<&'a Bell>,
+    /// Most are expected to be on record already.
+    pub(crate) look_first: bool,
 }
 
 /// What a submission is told, or why it alone has no answer: the record under its key is damaged.
@@ -88,9 +92,14 @@ async fn submit_chunk(
     terms: Terms<'_>,
 ) -> Result<Vec<Told>, Fault> {
     let predecessor = predecessor(connection, submissions).await?;
+    let mut answers: Vec<Option<Told>> = vec![None; submissions.len()];
+    if terms.look_first {
+        answer_repetitions(connection, submissions, &mut answers).await?;
+    }
     let mut firsts = firsts_of_their_keys(submissions);
+    firsts.retain(|place| answers[*place].is_none());
     let mut records = Vec::with_capacity(firsts.len());
-    firsts.retain(|place| match predecessor.check(decide_submission(None, submissions[*place], NOW)) {
+    firsts.retain(|place| match predecessor.check(decide_beside(None, submissions[*place], NOW)) {
         SubmitDecision::Insert { record, .. } => {
             records.push(*record);
             true
@@ -98,14 +107,35 @@ async fn submit_chunk(
         SubmitDecision::Answer(_) => false,
     });
     let made = insert(connection, &records.iter().collect::<Vec<_>>(), predecessor, terms).await?;
-    let mut answers: Vec<Option<Told>> = vec![None; submissions.len()];
-    for (place, record) in firsts.into_iter().zip(records) {
-        if made.includes(&record.id) {
+    for ((place, record), id) in firsts.into_iter().zip(records).zip(&made.numbers) {
+        if made.rows.contains(id) {
             answers[place] = Some(Ok(Submitted::New { id: record.id }));
         }
     }
     answer_the_rest(connection, submissions, &mut answers, predecessor, terms).await?;
     answers.into_iter().map(|answer| answer.ok_or(Fault::Damaged("a submission has no answer"))).collect()
+}
+
+/// Answers those whose key is on record and that ask for nothing but that.
+async fn answer_repetitions(
+    connection: &mut PgConnection,
+    submissions: &[&Submission],
+    answers: &mut [Option<Told>],
+) -> Result<(), Fault> {
+    let found = newest_under_keys(connection, submissions).await?;
+    for (submission, answer) in submissions.iter().zip(answers) {
+        *answer = match found.get(&Name::of(&submission.id)) {
+            Some(Err(damaged)) => Some(Err(damaged.clone())),
+            Some(Ok(newest)) if submission.renewal.is_none() => {
+                match decide_beside(Some(newest), submission, NOW) {
+                    SubmitDecision::Answer(answer) => Some(Ok(answer)),
+                    SubmitDecision::Insert { .. } => None,
+                }
+            }
+            _ => None,
+        };
+    }
+    Ok(())
 }
 
 /// The record that the one of this chunk should come after, if it is one that should.
@@ -158,47 +188,44 @@ async fn answer_the_rest(
     let renewed: Vec<&Submission> =
         asked.iter().copied().filter(|submission| submission.renewal.is_some()).collect();
     hold(connection, &renewed).await?;
-    let mut newest = newest_under_keys(connection, &asked).await?;
+    let mut found = newest_under_keys(connection, &asked).await?;
     for place in rest {
-        answers[place] = Some(answer(connection, submissions[place], &mut newest, predecessor, terms).await?);
+        answers[place] = Some(answer(connection, submissions[place], &mut found, predecessor, terms).await?);
     }
     Ok(())
 }
 
-type Newest = HashMap<RecordId, Result<Stored, Fault>>;
+/// What is on record under the keys that were looked up, or that it cannot be read.
+type Found<'a> = HashMap<Name<'a>, Result<Newest, Fault>>;
 
-fn under_key(id: &RecordId) -> RecordId {
-    RecordId { generation: Generation::FIRST, ..id.clone() }
-}
-
-async fn answer(
+async fn answer<'a>(
     connection: &mut PgConnection,
-    submission: &Submission,
-    newest: &mut Newest,
+    submission: &'a Submission,
+    found: &mut Found<'a>,
     predecessor: Predecessor,
     terms: Terms<'_>,
 ) -> Result<Told, Fault> {
-    let key = under_key(&submission.id);
+    let name = Name::of(&submission.id);
     for _ in 0..MOST_TRIES {
-        let stored = match newest.get(&key) {
+        let newest = match found.get(&name) {
             Some(Err(damaged)) => return Ok(Err(damaged.clone())),
-            stored => stored.and_then(|stored| stored.as_ref().ok()),
+            Some(Ok(newest)) => Some(newest),
+            None => None,
         };
-        match predecessor.check(decide_submission(stored, submission, NOW)) {
+        match predecessor.check(decide_beside(newest, submission, NOW)) {
             SubmitDecision::Answer(answer) => return Ok(Ok(answer)),
             SubmitDecision::Insert { record, audit } => {
                 let made = insert(connection, &[&record], predecessor, terms).await?;
-                if let Some(made) = made.first {
-                    note(connection, made, audit).await?;
-                    let id = record.id.clone();
-                    newest.insert(key, Ok(Stored::Record(record)));
-                    return Ok(Ok(Submitted::New { id }));
+                if let (Some(row), Some(at)) = (made.rows.into_iter().next(), made.at) {
+                    note(connection, (row, at), audit).await?;
+                    found.insert(name, Ok(Newest::from(&*record)));
+                    return Ok(Ok(Submitted::New { id: record.id }));
                 }
             }
         }
         // Somebody else was faster.
         hold(connection, &[submission]).await?;
-        newest.extend(newest_under_keys(connection, &[submission]).await?);
+        found.extend(newest_under_keys(connection, &[submission]).await?);
     }
     Err(Fault::Busy)
 }
@@ -227,31 +254,51 @@ async fn hold(connection: &mut PgConnection, submissions: &[&Submission]) -> Res
     Ok(())
 }
 
-async fn newest_under_keys(
+/// Reads what a submission is compared with, and no more.
+async fn newest_under_keys<'a>(
     connection: &mut PgConnection,
-    submissions: &[&Submission],
-) -> Result<Newest, Fault> {
-    const NEWEST: &str = concat!(
-        "SELECT ",
-        record_columns!(),
-        ", ",
-        steps_column!(),
-        " FROM unnest($1::text[], $2::text[], $3::text[]) AS w(namespace, operation, key) CROSS JOIN LATERAL ( \
+    submissions: &[&'a Submission],
+) -> Result<Found<'a>, Fault> {
+    const NEWEST: &str = "SELECT w.place, r.generation, r.version, r.fingerprint, coalesce(p.state, r.ended_as), \
+            p.result, CASE WHEN p.record_id IS NULL THEN r.ended_at END \
+        FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS w(namespace, operation, key, place) \
+        CROSS JOIN LATERAL ( \
             SELECT n.* FROM ratchet.records AS n \
             WHERE n.namespace = w.namespace AND n.operation = w.operation AND n.key = w.key \
             ORDER BY n.generation DESC LIMIT 1) AS r \
-          LEFT JOIN ratchet.progress AS p ON p.record_id = r.id"
-    );
-    let (mut newest, mut snapshots) = (Newest::new(), Snapshots::default());
+        LEFT JOIN ratchet.progress AS p ON p.record_id = r.id";
     let rows = fetch(connection, NEWEST, submissions).await?;
+    let mut versions = Known::default();
+    let mut found = Found::with_capacity(rows.len());
     for row in &rows {
-        let key = under_key(&Columns(row).identity()?);
-        match read_stored(row, &mut snapshots) {
-            Err(fault) if !matches!(fault, Fault::Damaged(_)) => return Err(fault),
-            stored => drop(newest.insert(key, stored)),
+        let mut row = InOrder::new(row);
+        let place: usize = row.small()?;
+        let submission =
+            submissions.get(place - 1).ok_or(Fault::Damaged("a look-up has too many answers"))?;
+        let newest = read_newest(row, &submission.id, &mut versions);
+        if let Err(fault) = &newest
+            && !matches!(fault, Fault::Damaged(_))
+        {
+            return Err(fault.clone());
         }
+        found.insert(Name::of(&submission.id), newest);
     }
-    Ok(newest)
+    Ok(found)
+}
+
+fn read_newest<'a>(
+    mut row: InOrder<'a>,
+    id: &RecordId,
+    versions: &mut Known<'a, Version>,
+) -> Result<Newest, Fault> {
+    Ok(Newest {
+        id: RecordId { generation: row.generation()?, ..id.clone() },
+        version: versions.value(row.next()?, by_name)?,
+        fingerprint: row.fingerprint()?,
+        state: row.state()?,
+        result: row.next::<Option<&str>>()?.map(Payload::from_stored),
+        purged: row.time_if_any()?,
+    })
 }
 
 /// Runs a statement over the keys of submissions.

@@ -1,7 +1,7 @@
 //! Writes progress: one statement for all of a desk, which insists on every row being as it was when it was decided about.
 //!
-//! A column of rows travels as one array. Rows to change are found one by one and taken by their place: a join would be
-//! planned from the sizes of tables at some time, and read all of a table that was small then.
+//! A column of rows travels as one array. Rows to change are taken by the place where they were seen, so that no index is
+//! asked, and no join is planned from the sizes of tables at some time, which would read all of one that was small then.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres};
 
-use crate::columns::Columns;
+use crate::columns::InOrder;
 use crate::desk::Loaded;
 use crate::error::{Fault, While as _};
 use crate::notes::Latest;
@@ -117,22 +117,24 @@ macro_rules! update {
             $set,
             " FROM unnest($1::bigint[], $2::xid[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], \
                 $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::bigint[], $12::bigint[], $13::text[], \
-                $14::bigint[], $15::bigint[], $16::bigint[], $17::text[], $18::boolean[], $19::bigint[]",
+                $14::bigint[], $15::bigint[], $16::bigint[], $17::text[], $18::boolean[], $19::tid[], $20::bigint[]",
             $parameters,
             ") AS c(record_id, seen, state, ready_at, token, attempts, spent, lease_until, first_started_at, result, \
-                settled_at, purge_at, worker, leased_at, started_at, ended_at, outcome, late, was_token",
+                settled_at, purge_at, worker, leased_at, started_at, ended_at, outcome, late, place, was_token",
             $names,
             ") CROSS JOIN LATERAL (SELECT t.ctid, t.version, t.attempt_token, t.attempt_worker, t.attempt_leased_at, \
                     t.attempt_started_at, t.attempt_ended_at, t.attempt_late, t.attempt_outcome, t.attempt_cause \
-                FROM ratchet.progress AS t WHERE t.record_id = c.record_id LIMIT 1) AS f \
+                FROM ratchet.progress AS t WHERE t.ctid = c.place AND t.record_id = c.record_id LIMIT 1) AS f \
             WHERE p.ctid = f.ctid AND p.xmin = c.seen AND p.token = c.was_token \
-            RETURNING p.record_id, p.xmin AS seen, c.leased_at, f.*), \
+            RETURNING p.record_id, p.xmin AS seen, p.ctid AS place, c.leased_at, f.version, f.attempt_token, \
+                f.attempt_worker, f.attempt_leased_at, f.attempt_started_at, f.attempt_ended_at, f.attempt_late, \
+                f.attempt_outcome, f.attempt_cause), \
             followed AS (INSERT INTO ratchet.attempts (record_id, token, worker, version, leased_at, started_at, \
                     ended_at, late, outcome, cause) \
                 SELECT record_id, attempt_token, attempt_worker, version, attempt_leased_at, attempt_started_at, \
                     attempt_ended_at, attempt_late, attempt_outcome, attempt_cause \
                 FROM changed WHERE leased_at IS NOT NULL AND attempt_token IS NOT NULL) \
-            SELECT record_id, seen FROM changed"
+            SELECT record_id, seen, place FROM changed"
         )
     };
 }
@@ -159,8 +161,8 @@ pub(crate) async fn records(
             reconcile_at = c.reconcile_at, \
             attempt_cause = CASE WHEN coalesce(c.leased_at, c.ended_at) IS NULL THEN p.attempt_cause \
                 ELSE c.attempt_cause END",
-        ", $20::boolean[], $21::boolean[], $22::boolean[], $23::boolean[], $24::text[], $25::text[], $26::text[], \
-            $27::bigint[], $28::text[]",
+        ", $21::boolean[], $22::boolean[], $23::boolean[], $24::boolean[], $25::text[], $26::text[], $27::text[], \
+            $28::bigint[], $29::text[]",
         ", may_be_applied, cancel_requested, risk_accepted, has_steps, pin, cause, uncertainty, reconcile_at, \
             attempt_cause"
     );
@@ -178,7 +180,11 @@ pub(crate) async fn records(
         bind_rest(bind_plain(WHOLE, &changes)?, &changes)?
     };
     let written = query.fetch_all(connection).await.while_trying("write what was decided")?;
-    written.iter().map(|row| Ok((Columns(row).number("record_id")?, Columns(row).seen()?))).collect()
+    let read = |row| {
+        let mut row = InOrder::new(row);
+        Ok((row.next()?, row.seen()?))
+    };
+    written.iter().map(read).collect()
 }
 
 pub(crate) type Update<'q> = Query<'q, Postgres, PgArguments>;
@@ -186,7 +192,7 @@ pub(crate) type Update<'q> = Query<'q, Postgres, PgArguments>;
 fn bind_plain<'q>(statement: &'static str, rows: &'q [Change<'_>]) -> Result<Update<'q>, Fault> {
     let query = sqlx::query(statement)
         .bind(column(rows, |change| change.row))
-        .bind(column(rows, |change| change.mark.seen))
+        .bind(column(rows, |change| change.mark.seen.by))
         .bind(column(rows, |change| change.record.state.as_str()))
         .bind(column(rows, |change| millis(change.record.ready_at)))
         .bind(column(rows, |change| number(change.record.token)))
@@ -203,6 +209,7 @@ fn bind_plain<'q>(statement: &'static str, rows: &'q [Change<'_>]) -> Result<Upd
         .bind(column(rows, |change| change.end().map(|end| millis(end.at))))
         .bind(try_column(rows, |change| change.end().map(|end| name_of(&end.outcome)).transpose())?)
         .bind(column(rows, |change| change.end().map(|end| end.late)))
+        .bind(column(rows, |change| change.mark.seen.place))
         .bind(column(rows, |change| number(change.was.1)));
     Ok(query)
 }

@@ -106,7 +106,7 @@ fn started(contract: Contract) -> Effect {
     Effect {
         may_be_applied: true,
         first_started_at: Some(Timestamp::from_millis(11)),
-        pin: Some(Pin {
+        pin: Some(Box::new(Pin {
             wire_key: "wire\0key 'quoted' \"twice\" \\ \u{1F600}".to_owned(),
             recipe: Recipe(3),
             secret: Some(SecretId::from_static("2026")),
@@ -116,7 +116,7 @@ fn started(contract: Contract) -> Effect {
             kept: None,
             by: Token::new(2),
             first_at: Timestamp::from_millis(22),
-        }),
+        })),
         ..Effect::new(contract.terms())
     }
 }

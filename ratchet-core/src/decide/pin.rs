@@ -38,12 +38,12 @@ pub(super) fn pin(
     let pin = match &effect.pin {
         Some(existing) if keeps(existing, request, effect, token)? => {
             // This attempt may send it as well, so only one that comes after it may replace it.
-            Pin { by: token, ..existing.clone() }
+            Box::new(Pin { by: token, ..Pin::clone(existing) })
         }
-        earlier => new(request, token, first_at(effect, earlier.as_ref(), now)),
+        earlier => Box::new(new(request, token, first_at(effect, earlier.as_deref(), now))),
     };
     effect.pin = Some(pin.clone());
-    Ok(Decision::new(pinned, Answer::Pinned(Box::new(pin))))
+    Ok(Decision::new(pinned, Answer::Pinned(pin)))
 }
 
 /// Whether what is pinned stays and is what goes out.

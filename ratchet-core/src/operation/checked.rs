@@ -71,7 +71,7 @@ pub const fn checked_tradeoff(spec: Spec) -> Spec {
     if spec.contract.recognises_for_unstated_time() {
         let text = Text::new()
                 .push("R011: the destination of `")
-                .push(spec.name.as_str())
+                .push(spec.name.literal())
                 .push("` recognises a repeated request and does not say for how long, and the attribute does not say what to do when ")
                 .push("it is unknown whether one took effect\nhelp: say how long it is with `.remembers_for(…)` on the contract, ")
                 .push("if you know, or add ")
@@ -81,7 +81,7 @@ pub const fn checked_tradeoff(spec: Spec) -> Spec {
     if matches!(spec.contract.mechanism(), Mechanism::None) {
         let text = Text::new()
                 .push("R011: the destination of `")
-                .push(spec.name.as_str())
+                .push(spec.name.literal())
                 .push("` does not recognise a repeated request, and the attribute does not say what to do when it is ")
                 .push("unknown whether one took effect\nhelp: add ")
                 .push(WAYS_OUT);
@@ -95,7 +95,7 @@ const WAYS_OUT: &str = "`on_unknown = park` (somebody looks into it), `may_dupli
     `reconcile = ask_the_destination`, a function that finds out what happened";
 
 const fn names(spec: &Spec, code: &str) -> Text {
-    Text::new().push(code).push(": `").push(spec.name.as_str()).push("`")
+    Text::new().push(code).push(": `").push(spec.name.literal()).push("`")
 }
 
 /// Stops the compiler if no part of a key tells records apart.

@@ -4,6 +4,7 @@ mod attempt;
 mod heartbeat;
 mod poll;
 mod reconcile;
+mod report;
 mod restored;
 mod slots;
 

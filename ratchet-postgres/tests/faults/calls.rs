@@ -144,7 +144,7 @@ async fn pins() {
         let pin = Command::Pin { token: record.token, step: None, request: Box::new(request.clone()) };
         let Answer::Pinned(pinned) = order(ways, &record, &pin).await else { panic!("not pinned") };
         assert_eq!((&pinned.request, &pinned.by), (&request.request, &record.token));
-        assert_eq!(stored(ways, name).await.effect.pin, Some(*pinned));
+        assert_eq!(stored(ways, name).await.effect.pin, Some(pinned));
     })
     .await;
 }

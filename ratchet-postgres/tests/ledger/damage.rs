@@ -165,7 +165,8 @@ async fn a_submission_under_a_damaged_key_fails_alone() {
     let ledger = open(&database).await;
     submit_new(&ledger, "broken").await;
     submit_new(&ledger, "sound").await;
-    assert_eq!(execute(&mut database.connect().await, DAMAGE).await, 1);
+    let damage = "UPDATE ratchet.progress SET state = 'broken' WHERE record_id = 1";
+    assert_eq!(execute(&mut database.connect().await, damage).await, 1);
     let (broken, sound, new) =
         tokio::join!(submit(&ledger, "broken"), submit(&ledger, "sound"), submit(&ledger, "new"));
     let error = broken.unwrap_err();

@@ -79,8 +79,8 @@ async fn the_last_of_many_records_is_told_too() {
     let (asleep, busy) = (open(&database).await, open(&database).await);
     let mut sleeper = sleeper(&asleep).await;
     for number in 0..50 {
-        submit_new(&busy, &format!("inv_{number}")).await;
         sleeper.mark_unchanged();
+        submit_new(&busy, &format!("inv_{number}")).await;
     }
     timeout(SOON, sleeper.changed()).await.expect("told of the last ones").unwrap();
 }

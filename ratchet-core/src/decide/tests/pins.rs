@@ -30,7 +30,7 @@ fn the_first_pin_says_what_by_whom_and_when() {
         first_at: at(SECOND),
     };
     assert_eq!(pinned(&mut story, pin(1, None, "body")), expected);
-    assert_eq!(story.record.effect.pin, Some(expected));
+    assert_eq!(story.record.effect.pin.as_deref(), Some(&expected));
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn the_same_request_keeps_its_pin() {
         let mut story = second_attempt(outcome);
         let first = story.record.effect.pin.clone().expect("a pin");
         let again = pinned(&mut story, pin(2, None, "body"));
-        assert_eq!(again, Pin { by: Token::new(2), ..first });
+        assert_eq!(again, Pin { by: Token::new(2), ..*first });
         assert_eq!(again.first_at, START);
     }
 }
@@ -92,7 +92,7 @@ fn a_new_secret_or_recipe_does_not_change_a_key_that_was_pinned() {
             ..request("body")
         };
         let command = Command::Pin { token: Token::new(2), step: None, request: Box::new(request) };
-        assert_eq!(pinned(&mut story, command), Pin { by: Token::new(2), ..pinned_first });
+        assert_eq!(pinned(&mut story, command), Pin { by: Token::new(2), ..*pinned_first });
     }
 }
 

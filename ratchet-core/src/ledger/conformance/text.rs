@@ -115,7 +115,7 @@ pub async fn pins_are_kept(fixture: Fixture) {
             panic!("pinned");
         };
         let record = fixture.record(&id("invoice:1")).await;
-        let kept = record.effect_of(step.as_ref()).and_then(|effect| effect.pin.as_ref());
+        let kept = record.effect_of(step.as_ref()).and_then(|effect| effect.pin.as_deref());
         assert_eq!(kept, Some(&*told));
         assert_eq!((told.wire_key.as_str(), told.recipe), (AWKWARD, Recipe(u16::MAX)));
         assert_eq!(told.scope.destination, format!("{AWKWARD}/scope"));
