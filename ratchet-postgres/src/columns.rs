@@ -34,6 +34,10 @@ impl<'a> Columns<'a> {
         self.0.try_get(column).while_trying("read a row")
     }
 
+    pub(crate) fn priority(&self, column: &str) -> Result<i16, Fault> {
+        self.0.try_get(column).while_trying("read a row")
+    }
+
     pub(crate) fn small<T: TryFrom<i64>>(&self, column: &str) -> Result<T, Fault> {
         T::try_from(self.number(column)?).map_err(|_| Fault::Damaged("a number is out of its range"))
     }

@@ -163,6 +163,7 @@ impl Shop {
                 scope: Scope::of(destination).account("acct_7"),
                 request: RequestFingerprint::new("POST", destination, b"{}"),
                 kept: None,
+                sent_before: false,
             };
             self.pass(Duration::from_millis(40));
             self.order(id, Command::Pin { token, step: None, request: Box::new(request) }).await;
