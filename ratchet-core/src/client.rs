@@ -257,6 +257,8 @@ impl Client {
             not_before: None,
             priority: record.priority,
             queue: record.queue.clone(),
+            group: record.group.clone(),
+            after: None,
             renewal: Some(Renewal { by: by.to_owned(), reason: reason.to_owned() }),
         };
         match self.ledger.submit(vec![submission]).await?.pop() {

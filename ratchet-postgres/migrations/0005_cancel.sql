@@ -57,7 +57,7 @@ BEGIN
         RETURN ROW('no_record', NULL::text)::ratchet.cancelled;
     ELSIF was.state = 'cancelled' THEN
         RETURN ROW('stopped', was.state)::ratchet.cancelled;
-    ELSIF was.state NOT IN ('pending', 'running') THEN
+    ELSIF was.state NOT IN ('waiting', 'pending', 'running') THEN
         RETURN ROW('refused', was.state)::ratchet.cancelled;
     ELSIF was.state = 'running' AND was.attempt_started_at IS NOT NULL THEN
         UPDATE ratchet.progress SET cancel_requested = true WHERE record_id = was.record_id;

@@ -114,6 +114,7 @@ macro_rules! listing {
 fn listing_of(state: Option<State>) -> &'static str {
     match state {
         None => listing!(""),
+        Some(State::Waiting) => listing!(few: " AND p.state = 'waiting'"),
         Some(State::Pending) => listing!(few: " AND p.state = 'pending'"),
         Some(State::Running) => listing!(few: " AND p.state = 'running'"),
         Some(State::Succeeded) => listing!(" AND p.state = 'succeeded'"),
@@ -122,23 +123,40 @@ fn listing_of(state: Option<State>) -> &'static str {
         Some(State::Uncertain) => listing!(few: " AND p.state = 'uncertain'"),
         Some(State::Cancelled) => listing!(" AND p.state = 'cancelled'"),
         Some(State::Abandoned) => listing!(few: " AND p.state = 'abandoned'"),
+        Some(State::Skipped) => listing!(" AND p.state = 'skipped'"),
     }
 }
 
+/// A page of a group, which goes by an index of its own.
+const LISTING_OF_GROUP: &str = concat!(
+    "SELECT ",
+    record_columns!(),
+    ", ",
+    steps_column!(),
+    " FROM ratchet.records AS r CROSS JOIN LATERAL (SELECT * FROM ratchet.progress AS t \
+          WHERE t.record_id = r.id LIMIT 1) AS p \
+      WHERE r.namespace = $1 AND ($2::text IS NULL OR r.operation = $2) AND r.id > $3 AND r.group_id = $5 \
+          AND ($6::text IS NULL OR p.state = $6) \
+      ORDER BY r.id LIMIT $4"
+);
+
 pub(crate) async fn list(connection: &mut PgConnection, filter: &Filter) -> Result<Page, Fault> {
     let limit = filter.limit.max(1);
-    let rows = sqlx::query(listing_of(filter.state))
+    let statement = if filter.group.is_some() { LISTING_OF_GROUP } else { listing_of(filter.state) };
+    let mut query = sqlx::query(statement)
         .bind(filter.namespace.as_str())
         .bind(filter.operation.as_ref().map(OperationName::as_str))
         .bind(filter.after.map_or(0, |cursor| cursor.0))
-        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .fetch_all(connection)
-        .await
-        .while_trying("list records")?;
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX));
+    if let Some(group) = &filter.group {
+        query = query.bind(group.as_str()).bind(filter.state.map(State::as_str));
+    }
+    let rows = query.fetch_all(connection).await.while_trying("list records")?;
     let (mut page, mut snapshots) = (Page::default(), Snapshots::default());
     for row in &rows {
         let (place, record) = read(row, Columns(row).steps()?, &mut snapshots)?;
         page.records.push(record);
+        page.places.push(Cursor(place));
         page.next = Some(Cursor(place));
     }
     if page.records.len() < limit {

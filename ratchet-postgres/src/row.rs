@@ -30,7 +30,7 @@ pub(crate) use now;
 macro_rules! record_columns {
     () => {
         "r.id, r.namespace, r.operation, r.key, r.generation, r.version, r.fingerprint, r.created_at, r.policy, \
-         r.contract, r.input, r.ended_at, r.ended_as, p.record_id, p.queue, p.priority, p.state, p.ready_at, p.token, \
+         r.contract, r.input, r.group_id, r.comes_after, r.ended_at, r.ended_as, p.record_id, p.queue, p.priority, p.state, p.ready_at, p.token, \
          p.attempt_worker, p.lease_until, p.attempt_started_at, p.attempts, p.spent, p.may_be_applied, \
          p.first_started_at, p.pin, p.cancel_requested, p.risk_accepted, p.cause, p.uncertainty, p.reconcile_at, \
          p.settled_at, p.result, p.has_steps"
@@ -171,8 +171,11 @@ pub(crate) fn read<'a>(
         first_started_at: row.time_if_any("first_started_at")?,
         pin: row.json_if_any("pin")?,
     };
+    let id = row.identity()?;
     let record = Record {
-        id: row.identity()?,
+        group: row.name_if_any("group_id")?,
+        after: row.after(&id.namespace)?,
+        id,
         version: row.name("version")?,
         fingerprint: row.fingerprint("fingerprint")?,
         input: Payload::from_stored(row.text("input")?),

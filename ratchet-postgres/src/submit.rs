@@ -7,16 +7,17 @@
 use std::collections::{HashMap, HashSet};
 
 use ratchet_core::decide::{Stored, SubmitDecision, decide_submission};
-use ratchet_core::{AuditEntry, Generation, Record, RecordId, Submission, Submitted, Timestamp};
+use ratchet_core::ledger::follow::{self, Predecessor};
+use ratchet_core::{AuditEntry, Generation, RecordId, Submission, Submitted, Timestamp};
 use sqlx::postgres::PgRow;
 use sqlx::{Connection as _, PgConnection};
 
-use crate::audit;
-use crate::bell::CHANNEL;
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
-use crate::row::{Snapshots, Texts, now, read_stored, record_columns, steps_column};
+use crate::insert::insert;
+use crate::row::{Snapshots, read_stored, record_columns, steps_column};
 use crate::write::column;
+use crate::{audit, overview};
 
 /// How many rows one statement takes: bounds its memory, not the size of a batch.
 const ROWS_PER_STATEMENT: usize = 2_000;
@@ -45,7 +46,7 @@ pub(crate) async fn submit_each(
     submissions: &[&Submission],
     terms: Terms<'_>,
 ) -> Result<Vec<Told>, Fault> {
-    if submissions.iter().any(|submission| submission.renewal.is_some()) {
+    if submissions.iter().any(|submission| submission.renewal.is_some() || submission.after.is_some()) {
         let answers = submit_all(connection, submissions, terms).await?;
         return Ok(answers.into_iter().map(Ok).collect());
     }
@@ -72,7 +73,8 @@ pub(crate) async fn submit_within(
     terms: Terms<'_>,
 ) -> Result<Vec<Submitted>, Fault> {
     let mut answers = Vec::with_capacity(submissions.len());
-    for chunk in submissions.chunks(ROWS_PER_STATEMENT) {
+    let runs = submissions.chunk_by(|one, next| follow::can_be_together(one, next));
+    for chunk in runs.flat_map(|run| run.chunks(ROWS_PER_STATEMENT)) {
         for answer in submit_chunk(connection, chunk, terms).await? {
             answers.push(answer?);
         }
@@ -85,22 +87,37 @@ async fn submit_chunk(
     submissions: &[&Submission],
     terms: Terms<'_>,
 ) -> Result<Vec<Told>, Fault> {
-    let firsts = firsts_of_their_keys(submissions);
+    let predecessor = predecessor(connection, submissions).await?;
+    let mut firsts = firsts_of_their_keys(submissions);
     let mut records = Vec::with_capacity(firsts.len());
-    for place in &firsts {
-        if let SubmitDecision::Insert { record, .. } = decide_submission(None, submissions[*place], NOW) {
+    firsts.retain(|place| match predecessor.check(decide_submission(None, submissions[*place], NOW)) {
+        SubmitDecision::Insert { record, .. } => {
             records.push(*record);
+            true
         }
-    }
-    let made = insert(connection, &records.iter().collect::<Vec<_>>(), terms).await?;
+        SubmitDecision::Answer(_) => false,
+    });
+    let made = insert(connection, &records.iter().collect::<Vec<_>>(), predecessor, terms).await?;
     let mut answers: Vec<Option<Told>> = vec![None; submissions.len()];
     for (place, record) in firsts.into_iter().zip(records) {
         if made.includes(&record.id) {
             answers[place] = Some(Ok(Submitted::New { id: record.id }));
         }
     }
-    answer_the_rest(connection, submissions, &mut answers, terms).await?;
+    answer_the_rest(connection, submissions, &mut answers, predecessor, terms).await?;
     answers.into_iter().map(|answer| answer.ok_or(Fault::Damaged("a submission has no answer"))).collect()
+}
+
+/// The record that the one of this chunk should come after, if it is one that should.
+async fn predecessor(
+    connection: &mut PgConnection,
+    submissions: &[&Submission],
+) -> Result<Predecessor, Fault> {
+    let [Submission { after: Some(after), .. }] = submissions else {
+        return Ok(Predecessor::NotWanted);
+    };
+    let places = overview::places(connection, &[&after.id]).await?;
+    Ok(Predecessor::of(places.into_iter().flatten().next()))
 }
 
 /// The places of those that a record can be made of without a look: the first of their key in the batch, and no renewals.
@@ -125,98 +142,12 @@ impl<'a> Name<'a> {
     }
 }
 
-/// What an insert made.
-struct Made {
-    /// The number of the first row, and when it was made.
-    first: Option<(i64, Timestamp)>,
-    /// The identities, unless it made all.
-    names: HashSet<RecordId>,
-    all: bool,
-}
-
-impl Made {
-    fn includes(&self, id: &RecordId) -> bool {
-        self.all || self.names.contains(id)
-    }
-}
-
-/// Inserts those of the records whose identity is free.
-///
-/// In the order of their identities, so that two batches with the same keys do not wait for each other in a circle; the
-/// numbers of the rows are in the order of the submissions.
-async fn insert(connection: &mut PgConnection, records: &[&Record], terms: Terms<'_>) -> Result<Made, Fault> {
-    const INSERT: &str = concat!(
-        "WITH wanted AS MATERIALIZED (SELECT nextval('ratchet.records_id') AS id, w.* \
-            FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bytea[], $8::smallint[], \
-                $9::bigint[], $10::integer[], $11::integer[], $12::text[], $15::text[]) \
-            AS w(namespace, operation, key, generation, version, fingerprint, priority, not_before, policy, \
-                contract, input, queue)), \
-        moment AS MATERIALIZED (SELECT ",
-        now!("$1"),
-        " AS now), \
-        made AS (INSERT INTO ratchet.records (id, namespace, operation, key, generation, version, fingerprint, \
-                priority, created_at, not_before, policy, contract, input, queue) \
-            SELECT w.id, w.namespace, w.operation, w.key, w.generation, w.version, w.fingerprint, w.priority, \
-                m.now, greatest(w.not_before, m.now), ($16::text[])[w.policy], ($17::text[])[w.contract], w.input, \
-                w.queue \
-            FROM wanted AS w CROSS JOIN moment AS m \
-            ORDER BY w.namespace, w.operation, w.key, w.generation \
-            ON CONFLICT (namespace, operation, key, generation) DO NOTHING \
-            RETURNING id, namespace, operation, key, generation, version, priority, created_at, not_before, queue), \
-        begun AS (INSERT INTO ratchet.progress (record_id, ready_at, priority, namespace, operation, version, queue) \
-            SELECT id, not_before, priority, namespace, operation, version, queue FROM made), \
-        total AS MATERIALIZED (SELECT count(*) AS records, min(id) AS id, max(created_at) AS created_at FROM made) \
-        SELECT records, id, created_at, NULL AS namespace, NULL AS operation, NULL AS key, NULL::bigint AS generation, \
-            CASE WHEN records > 0 AND $13::text IS NOT NULL THEN pg_notify($14, $13)::text END AS notified FROM total \
-        UNION ALL SELECT NULL, NULL, NULL, namespace, operation, key, generation, NULL FROM made \
-            WHERE (SELECT records FROM total) < cardinality($2::text[])"
-    );
-    if records.is_empty() {
-        return Ok(Made { first: None, names: HashSet::new(), all: true });
-    }
-    let (mut policies, mut contracts) = (Texts::default(), Texts::default());
-    for record in records {
-        policies.add(&record.policy)?;
-        contracts.add(&record.effect.contract)?;
-    }
-    let rows = sqlx::query(INSERT)
-        .bind(terms.now)
-        .bind(column(records, |record| record.id.namespace.as_str()))
-        .bind(column(records, |record| record.id.operation.as_str()))
-        .bind(column(records, |record| record.id.key.as_str()))
-        .bind(column(records, |record| i64::from(record.id.generation.get())))
-        .bind(column(records, |record| record.version.as_str()))
-        .bind(column(records, |record| record.fingerprint.as_bytes().as_slice()))
-        .bind(column(records, |record| record.priority.0))
-        .bind(column(records, |record| record.ready_at.as_millis()))
-        .bind(policies.places())
-        .bind(contracts.places())
-        .bind(column(records, |record| record.input.as_str()))
-        .bind(terms.tone)
-        .bind(CHANNEL)
-        .bind(column(records, |record| record.queue.as_str()))
-        .bind(policies.distinct())
-        .bind(contracts.distinct())
-        .fetch_all(connection)
-        .await
-        .while_trying("insert records")?;
-    let Some((total, identities)) = rows.split_first() else {
-        return Err(Fault::Damaged("an insert has no answer"));
-    };
-    let all = Columns(total).small::<usize>("records")? == records.len();
-    let names = identities.iter().map(|row| Columns(row).identity()).collect::<Result<_, _>>()?;
-    let first = match Columns(total).number_if_any("id")? {
-        Some(row) => Some((row, Columns(total).time("created_at")?)),
-        None => None,
-    };
-    Ok(Made { first, names, all })
-}
-
 /// Decides about those without an answer, in their order, each of which sees what those before it did.
 async fn answer_the_rest(
     connection: &mut PgConnection,
     submissions: &[&Submission],
     answers: &mut [Option<Told>],
+    predecessor: Predecessor,
     terms: Terms<'_>,
 ) -> Result<(), Fault> {
     let rest: Vec<usize> = (0..answers.len()).filter(|place| answers[*place].is_none()).collect();
@@ -229,7 +160,7 @@ async fn answer_the_rest(
     hold(connection, &renewed).await?;
     let mut newest = newest_under_keys(connection, &asked).await?;
     for place in rest {
-        answers[place] = Some(answer(connection, submissions[place], &mut newest, terms).await?);
+        answers[place] = Some(answer(connection, submissions[place], &mut newest, predecessor, terms).await?);
     }
     Ok(())
 }
@@ -244,6 +175,7 @@ async fn answer(
     connection: &mut PgConnection,
     submission: &Submission,
     newest: &mut Newest,
+    predecessor: Predecessor,
     terms: Terms<'_>,
 ) -> Result<Told, Fault> {
     let key = under_key(&submission.id);
@@ -252,10 +184,10 @@ async fn answer(
             Some(Err(damaged)) => return Ok(Err(damaged.clone())),
             stored => stored.and_then(|stored| stored.as_ref().ok()),
         };
-        match decide_submission(stored, submission, NOW) {
+        match predecessor.check(decide_submission(stored, submission, NOW)) {
             SubmitDecision::Answer(answer) => return Ok(Ok(answer)),
             SubmitDecision::Insert { record, audit } => {
-                let made = insert(connection, &[&record], terms).await?;
+                let made = insert(connection, &[&record], predecessor, terms).await?;
                 if let Some(made) = made.first {
                     note(connection, made, audit).await?;
                     let id = record.id.clone();

@@ -2,10 +2,13 @@
 
 use ratchet_core::admission::{GateAnswer, GateOrder};
 use ratchet_core::decide::{Answer, Refusal};
-use ratchet_core::ledger::{Claim, Declaration, MarkChange, Order, StoreMark};
+use ratchet_core::ledger::{
+    Claim, Declaration, DocumentWrite, DocumentWritten, MarkChange, Order, StoreMark,
+};
 use ratchet_core::{LedgerError, Record, Submission, Submitted};
 use tokio::sync::oneshot;
 
+use crate::follow::{Looked, Whose};
 use crate::writer::{Answers, Job};
 
 /// A question and the way back to the one who asked it.
@@ -40,6 +43,8 @@ pub(crate) struct Batch {
     pub(crate) claim: Vec<Asked<Claim, Vec<Record>>>,
     pub(crate) purge: Vec<Asked<usize, usize>>,
     pub(crate) mark: Vec<Asked<MarkChange, StoreMark>>,
+    pub(crate) document: Vec<Asked<DocumentWrite, DocumentWritten>>,
+    pub(crate) follow: Vec<Asked<Whose, Looked>>,
 }
 
 impl Batch {
@@ -55,6 +60,8 @@ impl Batch {
             Job::Claim(asked) => self.claim.push(asked),
             Job::Purge(asked) => self.purge.push(asked),
             Job::Mark(asked) => self.mark.push(asked),
+            Job::Document(asked) => self.document.push(asked),
+            Job::Follow(asked) => self.follow.push(asked),
         }
     }
 
@@ -67,6 +74,8 @@ impl Batch {
             + self.claim.len()
             + self.purge.len()
             + self.mark.len()
+            + self.document.len()
+            + self.follow.len()
     }
 
     /// The submission, if this is a single call with a single one.
@@ -91,6 +100,8 @@ impl Batch {
         tell(self.expire, answers.expire);
         tell(self.purge, answers.purge);
         tell(self.mark, answers.mark);
+        tell(self.document, answers.document);
+        tell(self.follow, answers.follow);
         tell(self.claim, answers.claim).into_iter().flatten().collect()
     }
 
@@ -104,6 +115,8 @@ impl Batch {
         refuse(self.claim, &why);
         refuse(self.purge, &why);
         refuse(self.mark, &why);
+        refuse(self.document, &why);
+        refuse(self.follow, &why);
     }
 
     /// The same calls, each in a batch of its own.
@@ -116,6 +129,8 @@ impl Batch {
         let claim = self.claim.into_iter().map(Job::Claim);
         let purge = self.purge.into_iter().map(Job::Purge);
         let mark = self.mark.into_iter().map(Job::Mark);
+        let document = self.document.into_iter().map(Job::Document);
+        let follow = self.follow.into_iter().map(Job::Follow);
         let all = declare
             .chain(submit)
             .chain(apply)
@@ -123,7 +138,9 @@ impl Batch {
             .chain(expire)
             .chain(claim)
             .chain(purge)
-            .chain(mark);
+            .chain(mark)
+            .chain(document)
+            .chain(follow);
         all.map(|job| std::iter::once(job).collect()).collect()
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use ratchet_core::{
-    Fingerprint, Generation, Key, Lease, RecordId, State, Step, StepName, Timestamp, Token, serde_json,
+    After, Fingerprint, Generation, Key, Lease, Namespace, RecordId, State, Step, StepName, Timestamp, Token,
+    serde_json,
 };
 use serde::de::{DeserializeOwned, IntoDeserializer as _, value::Error as NameError};
 use sqlx::Row as _;
@@ -87,6 +88,15 @@ impl Columns<'_> {
             generation: Generation::new(self.small("generation")?)
                 .ok_or(Fault::Damaged("a generation is zero"))?,
         })
+    }
+
+    pub(crate) fn after(&self, namespace: &Namespace) -> Result<Option<After>, Fault> {
+        let stored = self.text_if_any("comes_after")?;
+        let read = |text| {
+            After::from_stored(namespace, text)
+                .ok_or(Fault::Damaged("what a record comes after is malformed"))
+        };
+        stored.map(read).transpose()
     }
 
     pub(crate) fn lease(&self) -> Result<Option<Lease>, Fault> {

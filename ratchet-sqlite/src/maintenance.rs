@@ -70,8 +70,8 @@ pub(crate) async fn purge(
         WHERE purge_at <= ?1 AND state NOT IN ('pending', 'running', 'uncertain') ORDER BY purge_at LIMIT ?2";
     const BURY: [&str; 5] = [
         "INSERT INTO ratchet_tombstones \
-             (namespace, operation, key, generation, version, fingerprint, state, ended_at) \
-         SELECT namespace, operation, key, generation, version, fingerprint, state, settled_at \
+             (namespace, operation, key, generation, version, fingerprint, state, ended_at, place) \
+         SELECT namespace, operation, key, generation, version, fingerprint, state, settled_at, id \
          FROM ratchet_records WHERE id IN (SELECT value FROM json_each(?1))",
         "DELETE FROM ratchet_steps WHERE record_id IN (SELECT value FROM json_each(?1))",
         "DELETE FROM ratchet_attempts WHERE record_id IN (SELECT value FROM json_each(?1))",

@@ -1,13 +1,13 @@
 //! What people ask for who do not know the whole identity of a record, or want to know how all of them stand.
 
 use ratchet_core::decide::Stored;
-use ratchet_core::ledger::{Count, Served};
-use ratchet_core::{Key, Namespace, Record, Timestamp, serde_json};
-use sqlx::SqlitePool;
+use ratchet_core::ledger::{Count, Cursor, Served};
+use ratchet_core::{Key, Namespace, Record, RecordId, Timestamp, serde_json};
+use sqlx::{SqliteExecutor, SqlitePool};
 
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
-use crate::row::{read, read_stored, record_columns, tombstone_columns};
+use crate::row::{IdentityRow, read, read_stored, record_columns, rows_as_json, tombstone_columns};
 
 /// In the order of operation and generation, the third and fifth column. Goes from operation to operation by one seek each, so that a key is found without reading all of them.
 pub(crate) async fn under_key(
@@ -34,6 +34,36 @@ pub(crate) async fn under_key(
     );
     let rows = sqlx::query(UNDER_KEY).bind(namespace.as_str()).bind(key.as_str()).fetch_all(readers).await;
     rows.while_trying("look a key up")?.iter().map(read_stored).collect()
+}
+
+/// The number of each of these records, also of those that are tombstones.
+pub(crate) async fn places(
+    executor: impl SqliteExecutor<'_>,
+    ids: &[&RecordId],
+) -> Result<Vec<Option<i64>>, Fault> {
+    const PLACES: &str = "SELECT coalesce( \
+            (SELECT r.id FROM ratchet_records AS r INDEXED BY ratchet_records_identity \
+                WHERE r.namespace = w.value ->> 'namespace' AND r.operation = w.value ->> 'operation' \
+                    AND r.key = w.value ->> 'key' AND r.generation = w.value ->> 'generation'), \
+            (SELECT t.place FROM ratchet_tombstones AS t \
+                WHERE t.namespace = w.value ->> 'namespace' AND t.operation = w.value ->> 'operation' \
+                    AND t.key = w.value ->> 'key' AND t.generation = w.value ->> 'generation')) \
+        FROM json_each(?1) AS w ORDER BY w.key";
+    let ids: Vec<IdentityRow<'_>> = ids.iter().map(|id| IdentityRow::from(*id)).collect();
+    let places = sqlx::query_scalar(PLACES).bind(rows_as_json(&ids)?).fetch_all(executor).await;
+    places.while_trying("look for the place of a record")
+}
+
+pub(crate) async fn at(readers: &SqlitePool, place: Cursor) -> Result<Option<Stored>, Fault> {
+    const AT: &str = concat!(
+        "SELECT ",
+        record_columns!(),
+        " FROM ratchet_records AS r WHERE r.id = ?1 UNION ALL SELECT ",
+        tombstone_columns!(),
+        " FROM ratchet_tombstones AS t WHERE t.place = ?1"
+    );
+    let row = sqlx::query(AT).bind(place.0).fetch_optional(readers).await;
+    row.while_trying("look a record up")?.as_ref().map(read_stored).transpose()
 }
 
 pub(crate) async fn census(readers: &SqlitePool, namespace: &Namespace) -> Result<Vec<Count>, Fault> {

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use ratchet_core::decide::Stored;
 use ratchet_core::ledger::{Cursor, Filter, Offer, Page, Served, Unserved};
 use ratchet_core::{
-    Attempt, AttemptEnd, AuditEntry, Namespace, OperationName, OutcomeKind, RecordId, State, Timestamp,
+    Attempt, AttemptEnd, AuditEntry, GroupId, Namespace, OperationName, OutcomeKind, RecordId, State,
+    Timestamp,
 };
 use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteRow;
@@ -87,32 +88,39 @@ macro_rules! listing {
             " FROM ratchet_records AS r ",
             $source,
             " AND +r.namespace = ?1 AND (?2 IS NULL OR r.operation = ?2) AND (?3 IS NULL OR r.state = ?3) \
-              AND r.id > ?4 ORDER BY r.id LIMIT ?5"
+              AND (?6 IS NULL OR r.group_id = ?6) AND r.id > ?4 ORDER BY r.id LIMIT ?5"
         )
     };
 }
 
-/// The statement whose index holds few records beside those of this state.
-fn listing_of(state: Option<State>) -> &'static str {
-    match state {
+/// The statement whose index holds few records beside those of this group and state.
+fn listing_of(filter: &Filter) -> &'static str {
+    if filter.group.is_some() {
+        return listing!("INDEXED BY ratchet_records_group WHERE r.namespace = ?1 AND r.group_id = ?6");
+    }
+    match filter.state {
+        Some(State::Waiting) => listing!("INDEXED BY ratchet_records_waiting WHERE r.state = 'waiting'"),
         Some(State::Pending) => listing!("INDEXED BY ratchet_records_pending WHERE r.state = 'pending'"),
         Some(State::Running) => listing!("INDEXED BY ratchet_records_leased WHERE r.state = 'running'"),
         Some(State::Failed | State::Exhausted | State::Uncertain | State::Abandoned) => listing!(
             "INDEXED BY ratchet_records_attention WHERE r.namespace = ?1 AND r.state = ?3 \
              AND r.state IN ('failed', 'exhausted', 'uncertain', 'abandoned')"
         ),
-        None | Some(State::Succeeded | State::Cancelled) => listing!("NOT INDEXED WHERE TRUE"),
+        None | Some(State::Succeeded | State::Cancelled | State::Skipped) => {
+            listing!("NOT INDEXED WHERE TRUE")
+        }
     }
 }
 
 pub(crate) async fn list(readers: &SqlitePool, filter: &Filter) -> Result<Page, Fault> {
     let limit = filter.limit.max(1);
-    let rows = sqlx::query(listing_of(filter.state))
+    let rows = sqlx::query(listing_of(filter))
         .bind(filter.namespace.as_str())
         .bind(filter.operation.as_ref().map(OperationName::as_str))
         .bind(filter.state.map(State::as_str))
         .bind(filter.after.map_or(0, |cursor| cursor.0))
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .bind(filter.group.as_ref().map(GroupId::as_str))
         .fetch_all(readers)
         .await
         .while_trying("list records")?;
@@ -120,6 +128,7 @@ pub(crate) async fn list(readers: &SqlitePool, filter: &Filter) -> Result<Page, 
     for row in &rows {
         let (place, record) = read(row)?;
         page.records.push(record);
+        page.places.push(Cursor(place));
         page.next = Some(Cursor(place));
     }
     if page.records.len() < limit {

@@ -35,6 +35,8 @@ fn bare() -> Record {
         policy: Policy::DEFAULT,
         queue: Queue::from_static("bulk.mail-2"),
         priority: Priority(i16::MIN),
+        group: None,
+        after: None,
         created_at: Timestamp::from_millis(-5),
         state: State::Pending,
         ready_at: Timestamp::from_millis(i64::MAX),
@@ -148,7 +150,7 @@ async fn change(connection: &mut SqliteConnection, from: &Record, to: &Record) {
 async fn a_record_comes_back_as_it_was_inserted() {
     for record in [bare(), Record { steps: BTreeMap::new(), ..full() }] {
         let mut connection = empty().await;
-        submit::insert_records(&mut connection, &[&record]).await.unwrap();
+        submit::insert_records(&mut connection, &[&record], None).await.unwrap();
         assert_eq!(stored(&mut connection).await, record);
     }
 }
@@ -160,7 +162,7 @@ async fn a_record_comes_back_as_it_was_changed() {
     let fixed = full();
     let before =
         Record { policy: fixed.policy.clone(), effect: Effect::new(fixed.effect.contract.clone()), ..bare() };
-    submit::insert_records(&mut connection, &[&before]).await.unwrap();
+    submit::insert_records(&mut connection, &[&before], None).await.unwrap();
     change(&mut connection, &before, &fixed).await;
     assert_eq!(stored(&mut connection).await, fixed);
     change(&mut connection, &fixed, &before).await;
@@ -171,7 +173,7 @@ async fn a_record_comes_back_as_it_was_changed() {
 #[tokio::test]
 async fn a_change_insists_on_the_row_that_was_read() {
     let mut connection = empty().await;
-    submit::insert_records(&mut connection, &[&bare()]).await.unwrap();
+    submit::insert_records(&mut connection, &[&bare()], None).await.unwrap();
     for was in [(State::Running, Token::NONE), (State::Pending, Token::new(1))] {
         let sheet = Sheet { row: 1, record: full(), was, changed: true, changed_steps: BTreeSet::new() };
         assert!(write::records(&mut connection, &[sheet]).await.is_err(), "{was:?}");
@@ -182,7 +184,7 @@ async fn a_change_insists_on_the_row_that_was_read() {
 #[tokio::test]
 async fn attempts_come_back_and_a_certain_end_stays() {
     let mut connection = empty().await;
-    submit::insert_records(&mut connection, &[&bare()]).await.unwrap();
+    submit::insert_records(&mut connection, &[&bare()], None).await.unwrap();
     let token = Token::new(1);
     let mut attempt = Attempt {
         token,
@@ -227,7 +229,7 @@ async fn attempts(connection: &mut SqliteConnection) -> Vec<Attempt> {
 #[tokio::test]
 async fn the_audit_trail_keeps_any_text() {
     let mut connection = empty().await;
-    submit::insert_records(&mut connection, &[&bare()]).await.unwrap();
+    submit::insert_records(&mut connection, &[&bare()], None).await.unwrap();
     let entry = AuditEntry {
         at: Timestamp::from_millis(1),
         by: "O'Neill \0 \"x\"".to_owned(),

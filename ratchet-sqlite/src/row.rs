@@ -3,9 +3,9 @@
 
 use ratchet_core::decide::Stored;
 use ratchet_core::{
-    Cause, Effect, Generation, Namespace, OperationName, Payload, Pin, Policy, Priority, Queue, Record,
-    RecordId, State, Step, StepName, StepState, Terms, Timestamp, Token, Tombstone, Uncertainty, Version,
-    WorkerId, serde_json,
+    After, Cause, Effect, Generation, GroupId, Namespace, OperationName, Payload, Pin, Policy, Priority,
+    Queue, Record, RecordId, State, Step, StepName, StepState, Terms, Timestamp, Token, Tombstone,
+    Uncertainty, Version, WorkerId, serde_json,
 };
 use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
@@ -24,6 +24,7 @@ macro_rules! record_columns {
          r.created_at, r.state, r.ready_at, r.token, r.lease_worker, r.lease_until, r.lease_started_at, r.attempts, r.spent, \
          r.may_be_applied, r.first_started_at, r.pin, r.cancel_requested, r.risk_accepted, r.cause, \
          r.uncertainty, r.reconcile_at, r.settled_at, r.result, r.policy, r.contract, r.input, \
+         r.group_id, r.comes_after, \
          (SELECT json_group_array(json_object('name', s.name, 'state', s.state, \
              'may_be_applied', json(iif(s.may_be_applied, 'true', 'false')), \
              'first_started_at', s.first_started_at, \
@@ -41,7 +42,7 @@ macro_rules! tombstone_columns {
     () => {
         "NULL, t.namespace, t.operation, t.key, t.generation, t.version, t.fingerprint, NULL, NULL, NULL, \
          t.state, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-         NULL, NULL, t.ended_at, NULL, NULL, NULL, NULL, NULL"
+         NULL, NULL, t.ended_at, NULL, NULL, NULL, NULL, NULL, NULL, NULL"
     };
 }
 pub(crate) use tombstone_columns;
@@ -79,12 +80,19 @@ pub(crate) struct NewRow<'a> {
     policy: &'a Policy,
     contract: &'a Terms,
     input: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group_id: Option<&'a GroupId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after_id: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comes_after: Option<String>,
     #[serde(flatten)]
     facts: Facts<'a>,
 }
 
-impl<'a> From<&'a Record> for NewRow<'a> {
-    fn from(record: &'a Record) -> Self {
+impl<'a> NewRow<'a> {
+    /// A record, and the row of the one that it comes after.
+    pub(crate) fn new(record: &'a Record, after_id: Option<i64>) -> Self {
         Self {
             id: (&record.id).into(),
             version: &record.version,
@@ -95,6 +103,9 @@ impl<'a> From<&'a Record> for NewRow<'a> {
             policy: &record.policy,
             contract: &record.effect.contract,
             input: record.input.as_str(),
+            group_id: record.group.as_ref(),
+            after_id,
+            comes_after: record.after.as_ref().map(After::to_stored),
             facts: record.into(),
         }
     }
@@ -222,8 +233,11 @@ pub(crate) fn read(row: &SqliteRow) -> Result<(i64, Record), Fault> {
         first_started_at: row.time_if_any("first_started_at")?,
         pin: row.json_if_any("pin")?,
     };
+    let id = row.identity()?;
     let record = Record {
-        id: row.identity()?,
+        group: row.name_if_any("group_id")?,
+        after: row.after(&id.namespace)?,
+        id,
         version: row.name("version")?,
         fingerprint: row.fingerprint("fingerprint")?,
         input: Payload::from_stored(row.text("input")?),

@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 use std::time::Instant;
 
 use ratchet_core::decide::{Stored, SubmitDecision, decide_submission};
+use ratchet_core::ledger::follow::{self, Predecessor};
 use ratchet_core::{
     AuditEntry, Clock as _, Generation, LedgerError, Record, RecordId, Submission, Submitted, SystemClock,
     Timestamp,
@@ -16,7 +17,7 @@ use crate::error::{Fault, While as _};
 use crate::row::{
     IdentityRow, NewRow, ROWS_PER_STATEMENT, read_stored, record_columns, rows_as_json, tombstone_columns,
 };
-use crate::schema;
+use crate::{overview, schema};
 
 /// Submits in the caller's own transaction: the record exists if, and only if, the transaction commits.
 ///
@@ -52,7 +53,7 @@ use crate::schema;
 /// #     input: Payload::encode("inv_2048", Payload::LARGEST_INPUT)?,
 /// #     compared: None,
 /// #     policy: Policy::DEFAULT, contract: Contract::NONE.terms(), not_before: None, queue: Queue::DEFAULT,
-/// #     priority: Priority(0), renewal: None,
+/// #     priority: Priority(0), group: None, after: None, renewal: None,
 /// # };
 /// let pool = sqlx::SqlitePool::connect_with(options).await?;
 /// ratchet_sqlite::migrate(&mut *pool.acquire().await?).await?;
@@ -128,12 +129,14 @@ pub(crate) async fn submit(
     now: Timestamp,
 ) -> Result<Vec<Submitted>, Fault> {
     let mut answers = Vec::with_capacity(submissions.len());
-    for chunk in submissions.chunks(ROWS_PER_STATEMENT) {
+    let runs = submissions.chunk_by(|one, next| follow::can_be_together(one, next));
+    for chunk in runs.flat_map(|run| run.chunks(ROWS_PER_STATEMENT)) {
+        let predecessor = predecessor(connection, chunk).await?;
         let mut newest = newest_under_keys(connection, chunk).await?;
         let mut inserted = Vec::new();
         for submission in chunk {
             let key = under_key(&submission.id);
-            match decide_submission(newest.get(&key), submission, now) {
+            match predecessor.check(decide_submission(newest.get(&key), submission, now)) {
                 SubmitDecision::Answer(answer) => answers.push(answer),
                 SubmitDecision::Insert { record, audit } => {
                     answers.push(Submitted::New { id: record.id.clone() });
@@ -142,9 +145,18 @@ pub(crate) async fn submit(
                 }
             }
         }
-        insert(connection, &newest, inserted).await?;
+        insert(connection, &newest, inserted, predecessor.row()).await?;
     }
     Ok(answers)
+}
+
+/// The record that the one of this chunk should come after, if it is one that should.
+async fn predecessor(connection: &mut SqliteConnection, chunk: &[&Submission]) -> Result<Predecessor, Fault> {
+    let [Submission { after: Some(after), .. }] = chunk else {
+        return Ok(Predecessor::NotWanted);
+    };
+    let places = overview::places(connection, &[&after.id]).await?;
+    Ok(Predecessor::of(places.into_iter().flatten().next()))
 }
 
 /// Stands for every generation of a key.
@@ -197,6 +209,7 @@ async fn insert(
     connection: &mut SqliteConnection,
     newest: &HashMap<RecordId, Stored>,
     inserted: Vec<(RecordId, Option<AuditEntry>)>,
+    after: Option<i64>,
 ) -> Result<(), Fault> {
     // In the order of the submissions, which becomes the order of a listing.
     let records: Vec<&Record> = inserted
@@ -206,7 +219,7 @@ async fn insert(
             _ => None,
         })
         .collect();
-    insert_records(connection, &records).await?;
+    insert_records(connection, &records, after).await?;
     for (record, (_, entry)) in records.iter().zip(&inserted) {
         if let Some(entry) = entry {
             audit::write_for(connection, &record.id, entry).await?;
@@ -218,28 +231,41 @@ async fn insert(
 /// Makes records of the JSON rows in `?1`.
 macro_rules! insert_records {
     () => {
-        "WITH new AS MATERIALIZED (SELECT value AS n FROM json_each(?1)) \
+        insert_records!("", "")
+    };
+    (linked) => {
+        insert_records!(
+            ", group_id, after_id, comes_after",
+            ", n ->> 'group_id', n ->> 'after_id', n ->> 'comes_after'"
+        )
+    };
+    ($columns:literal, $values:literal) => {
+        concat!("WITH new AS MATERIALIZED (SELECT value AS n FROM json_each(?1)) \
         INSERT INTO ratchet_records (namespace, operation, key, generation, version, fingerprint, queue, \
             priority, created_at, policy, contract, input, state, ready_at, token, attempts, spent, may_be_applied, \
             cancel_requested, risk_accepted, lease_worker, lease_until, lease_started_at, first_started_at, pin, \
-            result, cause, uncertainty, reconcile_at, settled_at, purge_at) \
+            result, cause, uncertainty, reconcile_at, settled_at, purge_at", $columns, ") \
         SELECT n ->> 'namespace', n ->> 'operation', n ->> 'key', n ->> 'generation', n ->> 'version', \
             unhex(n ->> 'fingerprint'), n ->> 'queue', n ->> 'priority', n ->> 'created_at', n ->> 'policy', n ->> 'contract', \
             n ->> 'input', n ->> 'state', n ->> 'ready_at', n ->> 'token', n ->> 'attempts', n ->> 'spent', \
             n ->> 'may_be_applied', n ->> 'cancel_requested', n ->> 'risk_accepted', n ->> 'lease_worker', \
             n ->> 'lease_until', n ->> 'lease_started_at', n ->> 'first_started_at', n ->> 'pin', n ->> 'result', \
-            n ->> 'cause', n ->> 'uncertainty', n ->> 'reconcile_at', n ->> 'settled_at', n ->> 'purge_at' \
-        FROM new"
+            n ->> 'cause', n ->> 'uncertainty', n ->> 'reconcile_at', n ->> 'settled_at', n ->> 'purge_at'", $values, " \
+        FROM new")
     };
 }
 
 pub(crate) async fn insert_records(
     connection: &mut SqliteConnection,
     records: &[&Record],
+    after: Option<i64>,
 ) -> Result<(), Fault> {
-    if !records.is_empty() {
-        insert_with(connection, insert_records!(), records).await?;
+    if records.is_empty() {
+        return Ok(());
     }
+    let linked = records.iter().any(|record| record.group.is_some() || record.after.is_some());
+    let statement = if linked { insert_records!(linked) } else { insert_records!() };
+    insert_with(connection, statement, records, after).await?;
     Ok(())
 }
 
@@ -251,6 +277,9 @@ pub(crate) async fn submit_if_first(
     submission: &Submission,
     now: Timestamp,
 ) -> Result<Option<Submitted>, Fault> {
+    if submission.group.is_some() || submission.after.is_some() {
+        return Ok(None);
+    }
     const INSERT_IF_FIRST: &str = concat!(
         insert_records!(),
         " WHERE NOT EXISTS (SELECT 1 FROM ratchet_records AS r WHERE r.namespace = n ->> 'namespace' \
@@ -261,7 +290,7 @@ pub(crate) async fn submit_if_first(
     let SubmitDecision::Insert { record, audit: None } = decide_submission(None, submission, now) else {
         return Ok(None);
     };
-    let inserted = insert_with(connection, INSERT_IF_FIRST, &[&record]).await?;
+    let inserted = insert_with(connection, INSERT_IF_FIRST, &[&record], None).await?;
     Ok((inserted == 1).then_some(Submitted::New { id: record.id }))
 }
 
@@ -269,8 +298,9 @@ async fn insert_with(
     connection: &mut SqliteConnection,
     statement: &'static str,
     records: &[&Record],
+    after: Option<i64>,
 ) -> Result<u64, Fault> {
-    let rows: Vec<NewRow<'_>> = records.iter().map(|record| NewRow::from(*record)).collect();
+    let rows: Vec<NewRow<'_>> = records.iter().map(|record| NewRow::new(record, after)).collect();
     let done = sqlx::query(statement)
         .bind(rows_as_json(&rows)?)
         .execute(connection)

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use ratchet_core::admission::{GateAnswer, GateOrder};
 use ratchet_core::decide::{Answer, Refusal};
-use ratchet_core::ledger::{AwaitedEnds, Claim, Declaration, MarkChange, Order, StoreMark};
+use ratchet_core::ledger::{
+    AwaitedEnds, Claim, Declaration, DocumentWrite, DocumentWritten, MarkChange, Order, StoreMark,
+};
 use ratchet_core::{LedgerError, Record, State, Submission, Submitted};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
@@ -17,9 +19,10 @@ use tokio::sync::{mpsc, watch};
 
 use crate::batch::{Applied, Asked, Batch};
 use crate::error::{Fault, While as _};
+use crate::follow::{Looked, Whose};
 use crate::options::Sources;
 use crate::place::Place;
-use crate::{apply, claim, declare, gates, maintenance, mark, submit};
+use crate::{apply, claim, declare, document, follow, gates, maintenance, mark, submit};
 
 /// How many calls share one commit at the most; bounds how long the first of them waits for the last.
 const MOST_CALLS: usize = 512;
@@ -34,6 +37,8 @@ pub(crate) enum Job {
     Claim(Asked<Claim, Vec<Record>>),
     Purge(Asked<usize, usize>),
     Mark(Asked<MarkChange, StoreMark>),
+    Document(Asked<DocumentWrite, DocumentWritten>),
+    Follow(Asked<Whose, Looked>),
 }
 
 /// The answers to a batch, in the order of its questions.
@@ -47,6 +52,8 @@ pub(crate) struct Answers {
     pub(crate) claim: Vec<Vec<Record>>,
     pub(crate) purge: Vec<usize>,
     pub(crate) mark: Vec<StoreMark>,
+    pub(crate) document: Vec<DocumentWritten>,
+    pub(crate) follow: Vec<Looked>,
 }
 
 pub(crate) struct Writer {
@@ -166,6 +173,9 @@ async fn work(connection: &mut SqliteConnection, batch: &Batch, sources: &Source
     for asked in &batch.expire {
         answers.expire.push(maintenance::expire(connection, asked.question, sources).await?);
     }
+    for asked in &batch.follow {
+        answers.follow.push(follow::follow(connection, &asked.question, sources).await?);
+    }
     for asked in &batch.claim {
         answers.claim.push(claim::claim(connection, &asked.question, sources).await?);
     }
@@ -174,6 +184,9 @@ async fn work(connection: &mut SqliteConnection, batch: &Batch, sources: &Source
     }
     for asked in &batch.mark {
         answers.mark.push(mark::change(connection, &asked.question, sources.now()).await?);
+    }
+    for asked in &batch.document {
+        answers.document.push(document::write(connection, &asked.question).await?);
     }
     Ok(answers)
 }
@@ -196,6 +209,7 @@ impl Answers {
         self.submit.iter().flatten().any(new)
             || self.apply.iter().flatten().any(made_due)
             || self.expire.iter().any(|decided| *decided > 0)
+            || self.follow.iter().any(|looked| looked.due)
             || self.apply.iter().any(|answers| ends.came_with(answers))
     }
 }

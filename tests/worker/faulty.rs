@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ratchet::ledger::{
-    Capabilities, Claim, Count, Declaration, Declared, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
-    Offer, Order, Page, Served, StoreMark, Unserved,
+    Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId, DocumentQuery,
+    DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange, Offer, Order, Page,
+    Served, StoreMark, Unserved,
 };
 use ratchet::{
     Answer, Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Ratchet, Record, RecordId,
@@ -158,6 +159,10 @@ impl Ledger for FaultyLedger {
         self.inner.expire(limit)
     }
 
+    fn follow(&self, limit: usize) -> LedgerFuture<'_, usize> {
+        self.inner.follow(limit)
+    }
+
     fn purge(&self, limit: usize) -> LedgerFuture<'_, usize> {
         self.inner.purge(limit)
     }
@@ -182,6 +187,14 @@ impl Ledger for FaultyLedger {
     ) -> LedgerFuture<'_, Vec<Record>> {
         self.questions.fetch_add(1, Ordering::SeqCst);
         self.inner.to_reconcile(namespace, served, limit)
+    }
+
+    fn places(&self, ids: Vec<RecordId>) -> LedgerFuture<'_, Vec<Option<Cursor>>> {
+        self.inner.places(ids)
+    }
+
+    fn at(&self, place: Cursor) -> LedgerFuture<'_, Option<Stored>> {
+        self.inner.at(place)
     }
 
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {
@@ -218,6 +231,18 @@ impl Ledger for FaultyLedger {
 
     fn high_water_file(&self) -> Option<HighWaterFile> {
         self.inner.high_water_file()
+    }
+
+    fn document(&self, id: DocumentId) -> LedgerFuture<'_, Option<Document>> {
+        self.inner.document(id)
+    }
+
+    fn documents(&self, query: DocumentQuery) -> LedgerFuture<'_, Vec<Document>> {
+        self.inner.documents(query)
+    }
+
+    fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten> {
+        self.inner.write_document(write)
     }
 
     fn inspect(&self) -> LedgerFuture<'_, Inspection> {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::contract::Terms;
 use crate::model::{
-    Attempt, AttemptEnd, AuditEntry, Cause, Effect, KeptRequest, Outcome, Payload, Pin, Recipe, Record,
-    RequestFingerprint, Scope, SecretId, State, StepName, Token, Uncertainty, WorkerId,
+    Attempt, AttemptEnd, AuditEntry, Cause, Effect, Ending, KeptRequest, Outcome, Payload, Pin, Recipe,
+    Record, RequestFingerprint, Scope, SecretId, State, StepName, Token, Uncertainty, WorkerId,
 };
 use crate::time::Timestamp;
 
@@ -83,6 +83,11 @@ pub enum Command {
         token: Token,
         /// What it knows.
         outcome: Outcome,
+    },
+    /// The record that this one comes after has ended: it is due now, or skipped.
+    Follow {
+        /// How that one ended.
+        ended: Ending,
     },
     /// Start nothing more. It is not a rollback.
     Cancel {
@@ -233,7 +238,7 @@ pub enum Answer {
     Settled(State),
     /// The attempt's end is written down, and the record, which goes its own way, is in this state.
     Late(State),
-    /// The person's decision is carried out, and the record is in this state.
+    /// The decision of a person, or that about a waiting record, is carried out, and the record is in this state.
     Now(State),
     /// The destination may be asked; it is asked again later if nothing is found out.
     Asking,

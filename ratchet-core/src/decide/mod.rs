@@ -4,6 +4,7 @@
 //! clock and no store. Ledgers make its answers durable, the model checker explores it, pages for operators explain it.
 
 mod command;
+mod follow;
 mod lease;
 mod pin;
 mod preview;
@@ -81,6 +82,7 @@ pub fn decide(record: &Record, command: &Command, moment: Moment) -> Result<Deci
             step::finish(record, *token, step, outcome, moment.now)
         }
         Command::Settle { token, outcome } => settle::settle(record, *token, outcome, moment),
+        Command::Follow { ended } => follow::follow(record, *ended, moment.now),
         Command::Cancel { by, reason } => resolve::cancel(record, by, reason, moment.now),
         Command::Ask { at_most } => resolve::ask(record, *at_most, moment.now),
         Command::Resolve { by, reason, seen, verdict } => {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    AuditEntry, Conflict, Effect, Fingerprint, Generation, Record, RecordId, State, Submission, Submitted,
-    Token, Tombstone, Version,
+    AuditEntry, Conflict, Effect, Ending, Fingerprint, Generation, Record, RecordId, State, Submission,
+    Submitted, Token, Tombstone, Version,
 };
 use crate::time::Timestamp;
 
@@ -83,13 +83,17 @@ fn conflict(why: Conflict) -> SubmitDecision {
 }
 
 fn insert(id: RecordId, submission: &Submission, before: State, now: Timestamp) -> SubmitDecision {
+    if submission.after.as_ref().is_some_and(|after| after.id.namespace != id.namespace) {
+        return conflict(Conflict::NoPredecessor);
+    }
+    let state = if submission.after.is_some() { State::Waiting } else { State::Pending };
     let audit = submission.renewal.as_ref().map(|renewal| AuditEntry {
         at: now,
         by: renewal.by.clone(),
         action: "new_generation".to_owned(),
         reason: renewal.reason.clone(),
         from: before,
-        to: State::Pending,
+        to: state,
     });
     let record = Record {
         id,
@@ -99,8 +103,10 @@ fn insert(id: RecordId, submission: &Submission, before: State, now: Timestamp) 
         policy: submission.policy.clone(),
         queue: submission.queue.clone(),
         priority: submission.priority,
+        group: submission.group.clone(),
+        after: submission.after.clone(),
         created_at: now,
-        state: State::Pending,
+        state,
         ready_at: submission.not_before.map_or(now, |at| at.max(now)),
         token: Token::NONE,
         lease: None,
@@ -119,6 +125,17 @@ fn insert(id: RecordId, submission: &Submission, before: State, now: Timestamp) 
     SubmitDecision::Insert { record: Box::new(record), audit }
 }
 
+impl SubmitDecision {
+    /// The same where the record that it should come after does not exist: nothing new is recorded.
+    #[must_use]
+    pub fn without_predecessor(self) -> Self {
+        match self {
+            Self::Insert { .. } => conflict(Conflict::NoPredecessor),
+            answer => answer,
+        }
+    }
+}
+
 impl Stored {
     /// Which intended action it is.
     #[must_use]
@@ -135,6 +152,15 @@ impl Stored {
         match self {
             Self::Record(record) => record.state,
             Self::Tombstone(rest) => rest.state,
+        }
+    }
+
+    /// How it ended, for records that come after it; `None` if it goes on.
+    #[must_use]
+    pub fn ending(&self) -> Option<Ending> {
+        match self {
+            Self::Record(record) => record.ending(),
+            Self::Tombstone(rest) => Ending::of(rest.state, None, None),
         }
     }
 

@@ -7,9 +7,11 @@ use std::time::Duration;
 use ratchet_key::Key;
 use tokio::sync::watch;
 
+use super::follow::{Followers, waits_again};
 use super::{
-    Capabilities, Claim, Count, Cursor, Declaration, Declared, Filter, HighWaterMark, Inspection, Ledger,
-    LedgerFuture, MarkChange, Offer, Order, Page, Room, Served, StoreMark, Unserved,
+    Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId, DocumentQuery,
+    DocumentWrite, DocumentWritten, Filter, HighWaterMark, Inspection, Ledger, LedgerFuture, MarkChange,
+    Offer, Order, Page, Room, Served, StoreMark, Unserved,
 };
 use crate::admission::{Gate, GateAnswer, GateOrder, KnownGate, decide_all};
 use crate::decide::{
@@ -18,8 +20,8 @@ use crate::decide::{
 };
 use crate::high_water::HighWaterFile;
 use crate::model::{
-    Attempt, AuditEntry, DestinationName, HiddenPaths, Namespace, OperationName, Queue, Record, RecordId,
-    State, Submission, Submitted, Tombstone,
+    After, Attempt, AuditEntry, DestinationName, Ending, HiddenPaths, Namespace, OperationName, Queue,
+    Record, RecordId, State, Submission, Submitted, Tombstone,
 };
 use crate::random::{SharedRandom, SystemRandom};
 use crate::time::{SharedClock, SystemClock, Timestamp};
@@ -35,6 +37,7 @@ pub struct MemoryLedger {
     rows: Mutex<Rows>,
     clock: SharedClock,
     random: SharedRandom,
+    followers: Followers,
     wakeups: watch::Sender<u64>,
 }
 
@@ -47,6 +50,7 @@ struct Rows {
     declared: BTreeMap<Served, Declared>,
     mark: StoreMark,
     gates: BTreeMap<DestinationName, Gate>,
+    documents: BTreeMap<DocumentId, Document>,
 }
 
 #[derive(Debug)]
@@ -67,11 +71,29 @@ impl MemoryLedger {
     #[must_use]
     pub fn with(clock: SharedClock, random: SharedRandom) -> Arc<Self> {
         let rows = Mutex::new(Rows::made_at(clock.now()));
-        Arc::new(Self { rows, clock, random, wakeups: watch::Sender::new(0) })
+        let followers = Followers::default();
+        Arc::new(Self { rows, clock, random, followers, wakeups: watch::Sender::new(0) })
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Decides about those that wait, if there are any.
+    fn decide_followers(&self, rows: &mut Rows) -> usize {
+        let mut decided = 0;
+        while self.followers.may_wait() {
+            let waiting = rows.waiting();
+            self.followers.set(!waiting.is_empty());
+            let follow = |(id, ended): (RecordId, Option<Ending>)| {
+                rows.apply(&id, &Command::Follow { ended: ended? }, self.moment()).ok()
+            };
+            match waiting.into_iter().filter_map(follow).count() {
+                0 => break,
+                more => decided += more,
+            }
+        }
+        decided
     }
 
     fn moment(&self) -> Moment {
@@ -90,6 +112,7 @@ impl Rows {
             declared: BTreeMap::new(),
             mark,
             gates: BTreeMap::new(),
+            documents: BTreeMap::new(),
         }
     }
 
@@ -102,7 +125,13 @@ impl Rows {
     }
 
     fn submit(&mut self, submission: &Submission, now: Timestamp) -> Submitted {
-        match decide_submission(self.newest(&submission.id), submission, now) {
+        let decision = decide_submission(self.newest(&submission.id), submission, now);
+        let stands = |after: &After| self.by_id.contains_key(&after.id);
+        let decision = match &submission.after {
+            Some(after) if !stands(after) => decision.without_predecessor(),
+            _ => decision,
+        };
+        match decision {
             SubmitDecision::Answer(answer) => answer,
             SubmitDecision::Insert { record, audit } => {
                 let id = record.id.clone();
@@ -117,6 +146,20 @@ impl Rows {
                 Submitted::New { id }
             }
         }
+    }
+
+    fn write_document(&mut self, write: DocumentWrite) -> DocumentWritten {
+        let decided = write.decide(self.documents.get(&write.id));
+        let version = write.version();
+        match write.body {
+            _ if !decided.is_done() => {}
+            Some(body) => {
+                let document = Document { id: write.id.clone(), version, body };
+                self.documents.insert(write.id, document);
+            }
+            None => drop(self.documents.remove(&write.id)),
+        }
+        decided
     }
 
     fn apply(&mut self, id: &RecordId, command: &Command, moment: Moment) -> Result<Answer, Refusal> {
@@ -148,6 +191,16 @@ impl Rows {
             self.records().filter(runs).for_each(|record| room.take(&record.id.operation, 1));
         }
         room
+    }
+
+    /// Those that wait, and how the one before each has ended.
+    fn waiting(&self) -> Vec<(RecordId, Option<Ending>)> {
+        let waiting = self.records().filter(|record| record.state == State::Waiting);
+        let of = |record: &Record| {
+            let before = record.after.as_ref().and_then(|after| self.by_id.get(&after.id));
+            (record.id.clone(), before.and_then(|row| row.stored.ending()))
+        };
+        waiting.map(of).collect()
     }
 
     fn ids_where(&self, limit: usize, accepts: impl Fn(&Record) -> bool) -> Vec<RecordId> {
@@ -200,7 +253,12 @@ impl Ledger for MemoryLedger {
             let now = self.clock.now();
             let answers = {
                 let mut rows = self.rows();
-                submissions.iter().map(|submission| rows.submit(submission, now)).collect()
+                let answers = submissions.iter().map(|submission| rows.submit(submission, now)).collect();
+                if submissions.iter().any(|submission| submission.after.is_some()) {
+                    self.followers.set(true);
+                    self.decide_followers(&mut rows);
+                }
+                answers
             };
             self.wake();
             Ok(answers)
@@ -248,7 +306,13 @@ impl Ledger for MemoryLedger {
         Box::pin(async move {
             let answers = {
                 let mut rows = self.rows();
-                orders.iter().map(|order| rows.apply(&order.id, &order.command, self.moment())).collect()
+                let answers: Vec<_> =
+                    orders.iter().map(|order| rows.apply(&order.id, &order.command, self.moment())).collect();
+                if waits_again(&answers) {
+                    self.followers.set(true);
+                }
+                self.decide_followers(&mut rows);
+                answers
             };
             self.wake();
             Ok(answers)
@@ -261,8 +325,21 @@ impl Ledger for MemoryLedger {
                 let mut rows = self.rows();
                 let now = self.clock.now();
                 let over = rows.ids_where(limit, |record| is_expired(record, now));
-                over.iter().filter(|id| rows.apply(id, &Command::Expire, self.moment()).is_ok()).count()
+                let apply = |id: &&RecordId| rows.apply(id, &Command::Expire, self.moment()).is_ok();
+                let decided = over.iter().filter(apply).count();
+                self.decide_followers(&mut rows);
+                decided
             };
+            if decided > 0 {
+                self.wake();
+            }
+            Ok(decided)
+        })
+    }
+
+    fn follow(&self, _: usize) -> LedgerFuture<'_, usize> {
+        Box::pin(async move {
+            let decided = self.decide_followers(&mut self.rows());
             if decided > 0 {
                 self.wake();
             }
@@ -343,6 +420,22 @@ impl Ledger for MemoryLedger {
         })
     }
 
+    fn places(&self, ids: Vec<RecordId>) -> LedgerFuture<'_, Vec<Option<Cursor>>> {
+        Box::pin(async move {
+            let rows = self.rows();
+            let place = |id| rows.order.iter().find(|(_, other)| *other == id).map(|(place, _)| *place);
+            Ok(ids.iter().map(place).collect())
+        })
+    }
+
+    fn at(&self, place: Cursor) -> LedgerFuture<'_, Option<Stored>> {
+        Box::pin(async move {
+            let rows = self.rows();
+            let row = rows.order.get(&place).and_then(|id| rows.by_id.get(id));
+            Ok(row.map(|row| row.stored.clone()))
+        })
+    }
+
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {
         Box::pin(async move {
             let rows = self.rows();
@@ -355,11 +448,13 @@ impl Ledger for MemoryLedger {
                 };
                 let wanted = record.id.namespace == filter.namespace
                     && filter.operation.as_ref().is_none_or(|operation| *operation == record.id.operation)
-                    && filter.state.is_none_or(|state| state == record.state);
+                    && filter.state.is_none_or(|state| state == record.state)
+                    && filter.group.as_ref().is_none_or(|group| Some(group) == record.group.as_ref());
                 if !wanted {
                     continue;
                 }
                 page.records.push((**record).clone());
+                page.places.push(*place);
                 if page.records.len() == limit {
                     page.next = Some(*place);
                     break;
@@ -424,6 +519,22 @@ impl Ledger for MemoryLedger {
 
     fn high_water_file(&self) -> Option<HighWaterFile> {
         None
+    }
+
+    fn document(&self, id: DocumentId) -> LedgerFuture<'_, Option<Document>> {
+        Box::pin(async move { Ok(self.rows().documents.get(&id).cloned()) })
+    }
+
+    fn documents(&self, query: DocumentQuery) -> LedgerFuture<'_, Vec<Document>> {
+        Box::pin(async move {
+            let rows = self.rows();
+            let wanted = rows.documents.values().filter(|document| query.wants(&document.id));
+            Ok(wanted.take(query.limit).cloned().collect())
+        })
+    }
+
+    fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten> {
+        Box::pin(async move { Ok(self.rows().write_document(write)) })
     }
 
     fn inspect(&self) -> LedgerFuture<'_, Inspection> {

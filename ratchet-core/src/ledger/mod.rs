@@ -6,7 +6,9 @@
 #[cfg(feature = "testing")]
 pub mod conformance;
 pub mod desk;
+mod document;
 mod error;
+pub mod follow;
 mod inspection;
 mod mark;
 #[cfg(feature = "testing")]
@@ -25,6 +27,7 @@ use ratchet_key::Key;
 use tokio::sync::watch;
 
 pub use crate::high_water::HighWaterFile;
+pub use document::{Document, DocumentId, DocumentQuery, DocumentWrite, DocumentWritten};
 pub use error::LedgerError;
 pub use inspection::{Declared, Inspection, Problem, Setting};
 pub use mark::{HighWaterMark, MarkChange, StoreMark};
@@ -40,8 +43,8 @@ use crate::contract::{Contract, Terms};
 use crate::decide::{Answer, Refusal, Stored};
 use crate::key_part::Form;
 use crate::model::{
-    Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Priority, Queue, Record, RecordId, State,
-    Submission, Submitted, Version, VolatileFields, WorkerId,
+    Attempt, AuditEntry, GroupId, HiddenPaths, Namespace, OperationName, Priority, Queue, Record, RecordId,
+    State, Submission, Submitted, Version, VolatileFields, WorkerId,
 };
 use crate::policy::Policy;
 use crate::time::Timestamp;
@@ -91,6 +94,13 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
     /// Decides about up to `limit` records whose lease is over, and says how many there were.
     fn expire(&self, limit: usize) -> LedgerFuture<'_, usize>;
 
+    /// Decides about up to `limit` waiting records whose predecessor has ended, and about those that come after them, and
+    /// says how many there were.
+    ///
+    /// A ledger does so by itself right after an end that it writes, as far as it knows of followers; this finds the others,
+    /// and what was left by a crash in between. Where many wait, one call looks at some of them, and the next ones at others.
+    fn follow(&self, limit: usize) -> LedgerFuture<'_, usize>;
+
     /// Puts tombstones in the place of up to `limit` records that are settled for longer than they are kept, and says
     /// how many there were.
     fn purge(&self, limit: usize) -> LedgerFuture<'_, usize>;
@@ -112,6 +122,13 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
         served: Vec<Served>,
         limit: usize,
     ) -> LedgerFuture<'_, Vec<Record>>;
+
+    /// The places of these records, which are their public ids; `None` for those that are not on record. A purged record
+    /// keeps its place.
+    fn places(&self, ids: Vec<RecordId>) -> LedgerFuture<'_, Vec<Option<Cursor>>>;
+
+    /// What is on record at one place.
+    fn at(&self, place: Cursor) -> LedgerFuture<'_, Option<Stored>>;
 
     /// Records in the order of their creation, a page at a time.
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page>;
@@ -148,6 +165,16 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
 
     /// Where workers keep the mark outside of the store, unless told otherwise; `None` if the ledger knows no place.
     fn high_water_file(&self) -> Option<HighWaterFile>;
+
+    /// One document.
+    fn document(&self, id: DocumentId) -> LedgerFuture<'_, Option<Document>>;
+
+    /// Documents of one kind, in the order of the bytes of their names.
+    fn documents(&self, query: DocumentQuery) -> LedgerFuture<'_, Vec<Document>>;
+
+    /// Writes or deletes a document, if it stands in the version that the caller has seen. Of several writers who saw the same
+    /// version one is told that it is done, and the others what stands.
+    fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten>;
 
     /// How the store is set up. Changes nothing.
     fn inspect(&self) -> LedgerFuture<'_, Inspection>;
@@ -321,6 +348,8 @@ pub struct Filter {
     pub operation: Option<OperationName>,
     /// Only in this state.
     pub state: Option<State>,
+    /// Only of this group.
+    pub group: Option<GroupId>,
     /// Only after this place of an earlier page.
     pub after: Option<Cursor>,
     /// How many at the most; 100 by default, and 0 counts as 1.
@@ -329,19 +358,37 @@ pub struct Filter {
 
 impl Default for Filter {
     fn default() -> Self {
-        Self { namespace: Namespace::default(), operation: None, state: None, after: None, limit: 100 }
+        Self {
+            namespace: Namespace::default(),
+            operation: None,
+            state: None,
+            group: None,
+            after: None,
+            limit: 100,
+        }
     }
 }
 
-/// A place in a listing.
+/// A place in a listing, which a record keeps for ever: also its short public id, for URLs, where keys must not stand.
+///
+/// Places are given one after the other, so they are easy to guess and no secret: whoever answers for one has to look who
+/// asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cursor(pub i64);
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// A page of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Page {
     /// The records.
     pub records: Vec<Record>,
+    /// The place of each of them.
+    pub places: Vec<Cursor>,
     /// Where the next page starts; `None` at the end.
     pub next: Option<Cursor>,
 }

@@ -1,5 +1,6 @@
 //! What a ledger holds: identities, records, attempts and what is known about them.
 
+mod after;
 mod attempt;
 mod cause;
 mod effect;
@@ -14,6 +15,7 @@ mod record;
 mod submission;
 mod volatile;
 
+pub use after::{After, Branch, Ending};
 pub use attempt::{Attempt, AttemptEnd, AuditEntry};
 pub use cause::{Cause, CauseKind};
 pub use effect::{Effect, Step, StepState};
@@ -23,7 +25,8 @@ pub(crate) use hidden::hide;
 pub use hidden::{HiddenPath, HiddenPaths};
 pub use identity::{Generation, KeyDigest, RecordId};
 pub use name::{
-    DestinationName, NameError, Namespace, OperationName, Queue, SecretId, StepName, Version, WorkerId,
+    DestinationName, DocumentKind, DocumentName, GroupId, NameError, Namespace, OperationName, Queue,
+    SecretId, StepName, Version, WorkerId,
 };
 pub use outcome::{Outcome, OutcomeKind};
 pub use payload::{Fingerprint, Payload, PayloadError};

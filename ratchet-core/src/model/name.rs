@@ -119,6 +119,58 @@ name!(
     SecretId, "the name of a secret", 32, LOWER, "a-z, 0-9, `_`, `.` and `-`"
 );
 
+name!(
+    /// Which records belong together: a run of a workflow, a batch. No part of their identity.
+    GroupId, "a group's name", 64, MIXED, "letters, digits, `_`, `.`, `+` and `-`"
+);
+
+name!(
+    /// What a document is, in the words of the surface that keeps it.
+    DocumentKind, "a document's kind", 64, LOWER, "a-z, 0-9, `_`, `.` and `-`"
+);
+
+/// Which document of its kind: 1 to 255 bytes of any text without control characters.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct DocumentName(String);
+
+impl DocumentName {
+    const LONGEST: usize = 255;
+
+    /// Checks the name of a document.
+    ///
+    /// # Errors
+    /// If it is empty, longer than 255 bytes or has a control character.
+    pub fn new(text: impl Into<String>) -> Result<Self, NameError> {
+        let text = text.into();
+        if text.is_empty() || text.len() > Self::LONGEST || text.contains(char::is_control) {
+            let (what, alphabet) = ("a document's name", "any text without control characters");
+            return Err(NameError { what, longest: Self::LONGEST, alphabet });
+        }
+        Ok(Self(text))
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<DocumentName> for String {
+    fn from(name: DocumentName) -> Self {
+        name.0
+    }
+}
+
+impl TryFrom<String> for DocumentName {
+    type Error = NameError;
+
+    fn try_from(text: String) -> Result<Self, NameError> {
+        Self::new(text)
+    }
+}
+
 impl Namespace {
     /// The namespace of everything that names no other.
     pub const DEFAULT: Self = Self::from_static("default");

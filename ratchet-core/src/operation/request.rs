@@ -169,6 +169,8 @@ impl<O: Operation> Request<O> {
             not_before: self.not_before,
             queue,
             priority: self.priority.unwrap_or(spec.priority),
+            group: None,
+            after: None,
             renewal,
         })
     }

@@ -19,6 +19,9 @@ use crate::telemetry;
 /// How many leases that are over are decided about at once.
 const EXPIRE_BATCH: usize = 256;
 
+/// How many waiting records are decided about at once.
+const FOLLOW_BATCH: usize = 1_000;
+
 /// How many records are purged by one write, which holds up others for as long as it takes.
 const PURGE_BATCH: usize = 256;
 
@@ -224,7 +227,8 @@ async fn until_due(shared: &Shared) -> Result<Duration, LedgerError> {
     Ok(wait.unwrap_or(Duration::MAX))
 }
 
-/// Once per lease: leases that no clock explains, and records that nobody serves.
+/// Once per lease: leases that no clock explains, records that waited for others that ended elsewhere, and records that
+/// nobody serves.
 async fn housekeeping(shared: Arc<Shared>) {
     loop {
         sleep(shared.lease).await;
@@ -236,6 +240,7 @@ async fn housekeeping(shared: Arc<Shared>) {
 
 async fn keep_house(shared: &Shared) -> Result<(), LedgerError> {
     telemetry::expired(shared.ledger.expire(EXPIRE_BATCH).await?);
+    shared.ledger.follow(FOLLOW_BATCH).await?;
     for unserved in shared.ledger.unserved(shared.namespace.clone(), shared.offers.clone()).await? {
         tracing::warn!(
             operation = %unserved.wanted.operation, version = %unserved.wanted.version, queue = %unserved.queue,

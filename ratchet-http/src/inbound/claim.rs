@@ -64,7 +64,10 @@ async fn look(settings: &Settings, submission: Submission) -> Result<Option<Clai
         State::Running => expire(settings, id).await,
         State::Succeeded => Ok(Some(repeat(result.as_ref()))),
         State::Uncertain | State::Abandoned => Ok(Some(Claim::Refuse(Problem::OutcomeUnknown))),
-        State::Failed | State::Exhausted | State::Cancelled => Ok(Some(Claim::Refuse(Problem::Closed))),
+        State::Waiting => Ok(Some(Claim::Refuse(Problem::InFlight))),
+        State::Failed | State::Exhausted | State::Cancelled | State::Skipped => {
+            Ok(Some(Claim::Refuse(Problem::Closed)))
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! What section by section is promised about the decision, sentence by sentence and as one exhaustive table.
 
+mod follow;
 mod late;
 mod leases;
+mod not_retryable;
 mod people;
 mod pins;
 mod properties;
@@ -145,6 +147,8 @@ fn submission(key: &str) -> Submission {
         not_before: None,
         queue: Queue::DEFAULT,
         priority: Priority(0),
+        group: None,
+        after: None,
         renewal: None,
     }
 }

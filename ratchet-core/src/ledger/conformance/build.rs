@@ -72,6 +72,8 @@ pub(super) fn submission(key: &str) -> Submission {
         not_before: None,
         queue: Queue::DEFAULT,
         priority: Priority(0),
+        group: None,
+        after: None,
         renewal: None,
     }
 }

@@ -34,6 +34,8 @@ pub mod admission;
 pub mod batch;
 pub mod claim;
 pub mod decision;
+pub mod document;
+pub mod follow;
 pub mod generation;
 pub mod keep;
 pub mod late;
@@ -42,6 +44,7 @@ pub mod limit;
 pub mod list;
 pub mod mark;
 pub mod people;
+pub mod place;
 pub mod queue;
 pub mod race;
 pub mod serve;
@@ -112,6 +115,33 @@ macro_rules! conformance {
                 a_mark_is_raised_and_stays,
                 an_acknowledgement_ends_the_holding_back,
                 what_is_declared_is_told,
+            }
+            document {
+                a_document_is_written_once_and_found,
+                a_write_needs_the_version_that_stands,
+                a_document_is_deleted_as_it_was_seen,
+                documents_are_read_in_pages_of_one_kind,
+                any_text_is_kept,
+                one_of_many_writers_is_done,
+            }
+            follow {
+                a_follower_waits_until_its_predecessor_has_ended,
+                the_branch_that_is_not_taken_is_skipped,
+                what_is_stopped_skips_its_followers,
+                an_end_that_is_long_over_is_followed,
+                nothing_comes_after_a_record_that_does_not_exist,
+                a_batch_may_hold_a_chain,
+                what_was_decided_stays_decided,
+                an_open_question_is_no_end,
+                a_waiting_record_is_cancelled_and_waits_again,
+                a_lost_lease_is_followed,
+                many_followers_are_decided_about,
+                an_end_wakes_who_waits_for_a_follower,
+                skipped_records_are_purged_and_waiting_ones_are_not,
+            }
+            place {
+                a_group_lists_its_records,
+                a_place_stands_for_a_record,
             }
             generation {
                 a_new_generation_follows_each_definite_end,
