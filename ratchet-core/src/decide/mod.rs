@@ -18,7 +18,7 @@ mod tests;
 
 pub use command::{Answer, AttemptNote, Command, Decision, Difference, PinRequest, Refusal, Verdict};
 pub use preview::{ReplayPreview, UnconfirmedEffect, preview_replay};
-pub use submit::{Stored, SubmitDecision, decide_submission};
+pub use submit::{Newest, Stored, SubmitDecision, decide_beside, decide_submission};
 
 use crate::model::Record;
 use crate::time::Timestamp;
