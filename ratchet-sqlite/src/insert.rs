@@ -46,28 +46,40 @@ pub(crate) async fn records(
     Ok(())
 }
 
-/// Submits with one statement, which is a transaction by itself, if all keys are new; `None` if that cannot be told, and
-/// nothing is written then.
+/// What came of submissions that were inserted without a look before.
+pub(crate) enum Inserted {
+    /// All of them are on record.
+    All(Vec<Submitted>),
+    /// None of them, since some key is taken.
+    NoneOfThem,
+    /// They differ in more than one statement can say.
+    NotTried,
+}
+
+/// Submits with one statement, which is a transaction by itself, if all keys are new.
 ///
 /// Nearly all submissions are the first of their key, and every further statement would be waited for.
 pub(crate) async fn submit_if_first(
     connection: &mut SqliteConnection,
     submissions: &[&Submission],
     now: Timestamp,
-) -> Result<Option<Vec<Submitted>>, Fault> {
+) -> Result<Inserted, Fault> {
     let mut new = Vec::with_capacity(submissions.len());
     for submission in submissions {
         match decide_beside(None, submission, now) {
             SubmitDecision::Insert { record, audit: None } if record.after.is_none() => new.push(record),
-            _ => return Ok(None),
+            _ => return Ok(Inserted::NotTried),
         }
     }
     let rows: Vec<&Record> = new.iter().map(|record| &**record).collect();
     let fits = rows.len() <= ROWS_PER_STATEMENT && rows.windows(2).all(|two| are_alike(two[0], two[1]));
-    if !fits || !are_distinct(&rows) || run(connection, INSERT_ALL_OR_NONE, &rows, None).await? == 0 {
-        return Ok(None);
+    if !fits || !are_distinct(&rows) {
+        return Ok(Inserted::NotTried);
     }
-    Ok(Some(new.into_iter().map(|record| Submitted::New { id: record.id }).collect()))
+    if run(connection, INSERT_ALL_OR_NONE, &rows, None).await? == 0 {
+        return Ok(Inserted::NoneOfThem);
+    }
+    Ok(Inserted::All(new.into_iter().map(|record| Submitted::New { id: record.id }).collect()))
 }
 
 fn are_distinct(records: &[&Record]) -> bool {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Fault;
 
 /// How many rows one statement takes: bounds the memory that a statement needs, not the size of a batch.
-pub(crate) const ROWS_PER_STATEMENT: usize = 500;
+pub(crate) const ROWS_PER_STATEMENT: usize = 1_000;
 
 /// A record from `ratchet_records AS r` as a JSON array, which [`read`] reads: a column by itself costs more on its way
 /// out of SQLite than what it holds.

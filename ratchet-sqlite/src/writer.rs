@@ -21,12 +21,13 @@ use crate::batch::{Applied, Asked, Batch, dealt};
 use crate::error::{Fault, While as _};
 use crate::follow::{Looked, Whose};
 use crate::held::Held;
+use crate::insert::Inserted;
 use crate::options::Sources;
 use crate::place::Place;
 use crate::{apply, claim, declare, document, follow, gates, insert, maintenance, mark, submit};
 
 /// How many calls share one commit at the most; bounds how long the first of them waits for the last.
-const MOST_CALLS: usize = 512;
+const MOST_CALLS: usize = 1_024;
 
 /// What a caller asks of the writer.
 pub(crate) enum Job {
@@ -135,9 +136,11 @@ async fn write(
     sources: &Sources,
 ) -> Result<Answers, Fault> {
     if let Some(submissions) = batch.only_submissions() {
-        let answers = match insert::submit_if_first(connection, &submissions, sources.now()).await? {
-            None => submit::answer_repetitions(connection, &submissions, sources.now()).await?,
-            new => new,
+        let now = sources.now();
+        let answers = match insert::submit_if_first(connection, &submissions, now).await? {
+            Inserted::All(new) => Some(new),
+            Inserted::NoneOfThem => submit::answer_repetitions(connection, &submissions, now).await?,
+            Inserted::NotTried => None,
         };
         if let Some(told) = answers {
             return Ok(Answers { submit: batch.dealt_to_submitters(told), ..Answers::default() });
