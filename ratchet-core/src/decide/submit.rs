@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    AuditEntry, Conflict, Effect, Ending, Fingerprint, Generation, Payload, Record, RecordId, State, Submission,
-    Submitted, Token, Tombstone, Version,
+    AuditEntry, Conflict, Effect, Ending, Fingerprint, Generation, Payload, Record, RecordId, State,
+    Submission, Submitted, Token, Tombstone, Version,
 };
 use crate::time::Timestamp;
 
