@@ -78,15 +78,17 @@ impl Batch {
             + self.follow.len()
     }
 
-    /// The submission, if this is a single call with a single one.
-    pub(crate) fn single_submission(&self) -> Option<&Submission> {
-        match (self.calls(), &self.submit[..]) {
-            (1, [asked]) => match &asked.question[..] {
-                [submission] => Some(submission),
-                _ => None,
-            },
-            _ => None,
-        }
+    pub(crate) fn submissions(&self) -> Vec<&Submission> {
+        self.submit.iter().flat_map(|asked| &asked.question).collect()
+    }
+
+    /// The submissions, if nothing else is asked.
+    pub(crate) fn only_submissions(&self) -> Option<Vec<&Submission>> {
+        (self.calls() == self.submit.len()).then(|| self.submissions())
+    }
+
+    pub(crate) fn dealt_to_submitters(&self, told: Vec<Submitted>) -> Vec<Vec<Submitted>> {
+        dealt(told, self.submit.iter().map(|asked| asked.question.len()))
     }
 
     /// Tells every caller; hands back the records that nobody was there to take.
@@ -165,4 +167,10 @@ fn refuse<Q, A>(asked: Vec<Asked<Q, A>>, why: &impl Fn() -> LedgerError) {
     for one in asked {
         let _ = one.answer(Err(why()));
     }
+}
+
+/// Deals answers out to those who asked, each as many as it asked for.
+pub(crate) fn dealt<T>(answers: Vec<T>, counts: impl Iterator<Item = usize>) -> Vec<Vec<T>> {
+    let mut answers = answers.into_iter();
+    counts.map(|count| answers.by_ref().take(count).collect()).collect()
 }

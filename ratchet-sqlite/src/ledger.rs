@@ -24,6 +24,7 @@ use tokio::sync::{mpsc, watch};
 use crate::batch::Asked;
 use crate::error::{Fault, While as _};
 use crate::follow::Whose;
+use crate::held::Held;
 use crate::options::{Opened, Sources, SqliteOptions};
 use crate::writer::{Job, Writer};
 use crate::{audit, declare, document, gates, inspect, mark, overview, read};
@@ -102,7 +103,7 @@ impl SqliteLedger {
         let high_water = beside(opened.place.file());
         let (ends, commits) = (AwaitedEnds::default(), Arc::new(AtomicU64::new(0)));
         let writer = Writer {
-            connection: Some(opened.writer),
+            connection: Some((opened.writer, Held::new())),
             reopen: opened.reopen,
             place: opened.place,
             busy_timeout: opened.busy_timeout,

@@ -7,6 +7,7 @@ use sqlx::SqliteConnection;
 
 use crate::desk;
 use crate::error::{Fault, While as _};
+use crate::held::Held;
 use crate::options::Sources;
 use crate::row::rows_as_json;
 
@@ -14,6 +15,7 @@ use crate::row::rows_as_json;
 pub(crate) async fn expire(
     connection: &mut SqliteConnection,
     limit: usize,
+    held: &mut Held,
     sources: &Sources,
 ) -> Result<usize, Fault> {
     let mut desk = load_over(connection, limit, sources).await?;
@@ -21,6 +23,7 @@ pub(crate) async fn expire(
         .filter(|place| desk.decide(*place, &Command::Expire, sources.moment()).is_ok())
         .count();
     desk::write(connection, &desk).await?;
+    held.remember(desk.sheets);
     Ok(decided)
 }
 

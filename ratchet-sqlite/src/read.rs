@@ -8,27 +8,28 @@ use ratchet_core::{
     Attempt, AttemptEnd, AuditEntry, GroupId, Namespace, OperationName, OutcomeKind, RecordId, State,
     Timestamp,
 };
-use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, SqlitePool};
 
 use crate::claim::{offers_as_json, tables_of_shelves};
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
 use crate::room;
-use crate::row::{read, read_stored, record_columns, rows_as_json, tombstone_columns};
+use crate::row::{record_json, rows_as_json, tombstone_json};
+use crate::stored::{Snapshots, read, read_stored};
 
 pub(crate) async fn find(readers: &SqlitePool, id: &RecordId) -> Result<Option<Stored>, Fault> {
     const STORED: &str = concat!(
         "SELECT ",
-        record_columns!(),
+        record_json!(),
         " FROM ratchet_records AS r \
           WHERE r.namespace = ?1 AND r.operation = ?2 AND r.key = ?3 AND r.generation = ?4 UNION ALL SELECT ",
-        tombstone_columns!(),
+        tombstone_json!(),
         " FROM ratchet_tombstones AS t \
           WHERE t.namespace = ?1 AND t.operation = ?2 AND t.key = ?3 AND t.generation = ?4"
     );
-    let rows = rows_of(readers, STORED, id).await?;
-    rows.first().map(read_stored).transpose()
+    let row = rows_of(readers, STORED, id).await?.into_iter().next();
+    row.map(|row| read_stored(row.try_get(0).while_trying("read a row")?)).transpose()
 }
 
 pub(crate) async fn attempts(readers: &SqlitePool, id: &RecordId) -> Result<Vec<Attempt>, Fault> {
@@ -92,7 +93,7 @@ macro_rules! listing {
     ($source:literal, $place:literal) => {
         concat!(
             "SELECT ",
-            record_columns!(),
+            record_json!(),
             " FROM ratchet_records AS r ",
             $source,
             " AND +r.namespace = ?1 AND (?2 IS NULL OR r.operation = ?2) AND (?3 IS NULL OR r.state = ?3) \
@@ -134,7 +135,7 @@ fn listing_of(filter: &Filter) -> &'static str {
 
 pub(crate) async fn list(readers: &SqlitePool, filter: &Filter) -> Result<Page, Fault> {
     let limit = filter.limit.max(1);
-    let rows = sqlx::query(listing_of(filter))
+    let rows: Vec<Vec<u8>> = sqlx::query_scalar(listing_of(filter))
         .bind(filter.namespace.as_str())
         .bind(filter.operation.as_ref().map(OperationName::as_str))
         .bind(filter.state.map(State::as_str))
@@ -145,9 +146,9 @@ pub(crate) async fn list(readers: &SqlitePool, filter: &Filter) -> Result<Page, 
         .fetch_all(readers)
         .await
         .while_trying("list records")?;
-    let mut page = Page::default();
+    let (mut page, mut snapshots) = (Page::default(), Snapshots::default());
     for row in &rows {
-        let (place, record) = read(row)?;
+        let (place, record) = read(row, &mut snapshots)?;
         page.records.push(record);
         page.places.push(Cursor(place));
         page.next = Some(Cursor(place));

@@ -17,15 +17,17 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use tokio::sync::{mpsc, watch};
 
-use crate::batch::{Applied, Asked, Batch};
+use crate::batch::{Applied, Asked, Batch, dealt};
 use crate::error::{Fault, While as _};
 use crate::follow::{Looked, Whose};
+use crate::held::Held;
+use crate::insert::Inserted;
 use crate::options::Sources;
 use crate::place::Place;
-use crate::{apply, claim, declare, document, follow, gates, maintenance, mark, submit};
+use crate::{apply, claim, declare, document, follow, gates, insert, maintenance, mark, submit};
 
 /// How many calls share one commit at the most; bounds how long the first of them waits for the last.
-const MOST_CALLS: usize = 512;
+const MOST_CALLS: usize = 1_024;
 
 /// What a caller asks of the writer.
 pub(crate) enum Job {
@@ -58,7 +60,7 @@ pub(crate) struct Answers {
 
 pub(crate) struct Writer {
     /// `None` after a failure: a connection that failed is not trusted again.
-    pub(crate) connection: Option<SqliteConnection>,
+    pub(crate) connection: Option<(SqliteConnection, Held)>,
     pub(crate) reopen: SqliteConnectOptions,
     pub(crate) place: Place,
     pub(crate) busy_timeout: Duration,
@@ -104,11 +106,14 @@ impl Writer {
     /// Does the whole batch in one transaction, or nothing of it.
     async fn commit(&mut self, batch: &Batch) -> Result<Answers, Fault> {
         self.place.require()?;
-        let connection = match &mut self.connection {
+        let (connection, held) = match &mut self.connection {
             Some(connection) => connection,
-            empty => empty.insert(self.reopen.connect().await.while_trying("open the database")?),
+            empty => {
+                let connection = self.reopen.connect().await.while_trying("open the database")?;
+                empty.insert((connection, Held::new()))
+            }
         };
-        let answers = write(connection, batch, &self.sources).await;
+        let answers = write(connection, held, batch, &self.sources).await;
         match &answers {
             Ok(_) => drop(self.commits.fetch_add(1, Ordering::Relaxed)),
             Err(_) => self.disconnect().await,
@@ -117,7 +122,7 @@ impl Writer {
     }
 
     async fn disconnect(&mut self) {
-        if let Some(connection) = self.connection.take() {
+        if let Some((connection, _)) = self.connection.take() {
             // What was committed is durable; what was not is rolled back.
             let _ = connection.close().await;
         }
@@ -126,43 +131,55 @@ impl Writer {
 
 async fn write(
     connection: &mut SqliteConnection,
+    held: &mut Held,
     batch: &Batch,
     sources: &Sources,
 ) -> Result<Answers, Fault> {
-    if let Some(submission) = batch.single_submission()
-        && let Some(answer) = submit::submit_if_first(connection, submission, sources.now()).await?
-    {
-        return Ok(Answers { submit: vec![vec![answer]], ..Answers::default() });
+    if let Some(submissions) = batch.only_submissions() {
+        let now = sources.now();
+        let answers = match insert::submit_if_first(connection, &submissions, now).await? {
+            Inserted::All(new) => Some(new),
+            Inserted::NoneOfThem => submit::answer_repetitions(connection, &submissions, now).await?,
+            Inserted::NotTried => None,
+        };
+        if let Some(told) = answers {
+            return Ok(Answers { submit: batch.dealt_to_submitters(told), ..Answers::default() });
+        }
     }
-    in_transaction(connection, batch, sources).await
+    in_transaction(connection, held, batch, sources).await
 }
 
 async fn in_transaction(
     connection: &mut SqliteConnection,
+    held: &mut Held,
     batch: &Batch,
     sources: &Sources,
 ) -> Result<Answers, Fault> {
     let mut transaction =
         connection.begin_with("BEGIN IMMEDIATE").await.while_trying("begin a transaction")?;
-    let answers = work(&mut transaction, batch, sources).await?;
+    let answers = work(&mut transaction, held, batch, sources).await?;
     transaction.commit().await.while_trying("commit")?;
     Ok(answers)
 }
 
 /// Callers who ask at the same time have no order among them, so calls of one kind are done together.
-async fn work(connection: &mut SqliteConnection, batch: &Batch, sources: &Sources) -> Result<Answers, Fault> {
+async fn work(
+    connection: &mut SqliteConnection,
+    held: &mut Held,
+    batch: &Batch,
+    sources: &Sources,
+) -> Result<Answers, Fault> {
     let mut answers = Answers::default();
     for asked in &batch.declare {
         answers.declare.push(declare::declare(connection, &asked.question).await?);
     }
     if !batch.submit.is_empty() {
-        let all: Vec<&Submission> = batch.submit.iter().flat_map(|asked| &asked.question).collect();
-        let told = submit::submit(connection, &all, sources.now()).await?;
-        answers.submit = dealt(told, batch.submit.iter().map(|asked| asked.question.len()));
+        let told = submit::submit(connection, &batch.submissions(), sources.now()).await?;
+        answers.submit = batch.dealt_to_submitters(told);
     }
     if !batch.apply.is_empty() {
         let all: Vec<&Order> = batch.apply.iter().flat_map(|asked| &asked.question).collect();
-        let told = apply::apply(connection, &all, sources).await?;
+        let told = apply::apply(connection, &all, held, sources).await?;
         answers.apply = dealt(told, batch.apply.iter().map(|asked| asked.question.len()));
     }
     if !batch.admit.is_empty() {
@@ -171,13 +188,13 @@ async fn work(connection: &mut SqliteConnection, batch: &Batch, sources: &Source
         answers.admit = dealt(told, batch.admit.iter().map(|asked| asked.question.len()));
     }
     for asked in &batch.expire {
-        answers.expire.push(maintenance::expire(connection, asked.question, sources).await?);
+        answers.expire.push(maintenance::expire(connection, asked.question, held, sources).await?);
     }
     for asked in &batch.follow {
         answers.follow.push(follow::follow(connection, &asked.question, sources).await?);
     }
     for asked in &batch.claim {
-        answers.claim.push(claim::claim(connection, &asked.question, sources).await?);
+        answers.claim.push(claim::claim(connection, &asked.question, held, sources).await?);
     }
     for asked in &batch.purge {
         answers.purge.push(maintenance::purge(connection, asked.question, sources.now()).await?);
@@ -189,12 +206,6 @@ async fn work(connection: &mut SqliteConnection, batch: &Batch, sources: &Source
         answers.document.push(document::write(connection, &asked.question).await?);
     }
     Ok(answers)
-}
-
-/// Deals answers out to those who asked, each as many as it asked for.
-fn dealt<T>(answers: Vec<T>, counts: impl Iterator<Item = usize>) -> Vec<Vec<T>> {
-    let mut answers = answers.into_iter();
-    counts.map(|count| answers.by_ref().take(count).collect()).collect()
 }
 
 impl Answers {
