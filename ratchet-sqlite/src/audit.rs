@@ -2,7 +2,7 @@
 //! at a zero byte.
 
 use ratchet_core::ledger::{AuditPage, Cursor, Decided};
-use ratchet_core::{AuditEntry, Namespace, RecordId};
+use ratchet_core::{AuditEntry, Generation, Key, Namespace, RecordId};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{SqliteConnection, SqlitePool};
 
@@ -76,7 +76,14 @@ pub(crate) async fn log(
 fn decided(row: &SqliteRow) -> Result<Decided, Fault> {
     let columns = Columns(row);
     let place = Cursor(columns.number("record_id")?);
-    Ok(Decided { id: columns.identity()?, place, entry: read(row)? })
+    let id = RecordId {
+        namespace: columns.name("namespace")?,
+        operation: columns.name("operation")?,
+        key: Key::parse(columns.text("key")?).map_err(|_| Fault::Damaged("a key is malformed"))?,
+        generation: Generation::new(columns.small("generation")?)
+            .ok_or(Fault::Damaged("a generation is zero"))?,
+    };
+    Ok(Decided { id, place, entry: read(row)? })
 }
 
 /// Reads a row of `ratchet_audit`.

@@ -75,7 +75,7 @@ impl<'a> From<&'a Record> for Facts<'a> {
             lease_until: lease.map(|lease| lease.until),
             lease_started_at: lease.and_then(|lease| lease.started_at),
             first_started_at: record.effect.first_started_at,
-            pin: record.effect.pin.as_ref(),
+            pin: record.effect.pin.as_deref(),
             result: record.result.as_ref().map(Payload::as_str),
             cause: record.cause.as_ref(),
             uncertainty: record.uncertainty,

@@ -9,8 +9,8 @@ use super::words::{foreign, moment};
 type Sent<'a> = (Option<&'a StepName>, Option<&'a Pin>);
 
 fn effects(record: &Record) -> impl Iterator<Item = Sent<'_>> {
-    let own = (None, record.effect.pin.as_ref());
-    let steps = record.steps.iter().map(|(name, step)| (Some(name), step.effect.pin.as_ref()));
+    let own = (None, record.effect.pin.as_deref());
+    let steps = record.steps.iter().map(|(name, step)| (Some(name), step.effect.pin.as_deref()));
     std::iter::once(own).chain(steps)
 }
 
