@@ -6,7 +6,7 @@
 //! lease, retry and replay to the destination.
 //!
 //! ```
-//! use ratchet::{Context, Enqueued, Failure, Input, Ratchet};
+//! use ratchet::{Context, Ending, Enqueued, Failure, Input, Ratchet};
 //!
 //! #[derive(serde::Serialize, serde::Deserialize, Input)]
 //! struct SendReceipt {
@@ -73,17 +73,20 @@ pub use ratchet_core::ledger::{Filter, Page};
 pub use ratchet_core::model::State as RecordState;
 pub use ratchet_core::operation::{Redacted, State};
 pub use ratchet_core::random::{Random, SharedRandom};
+#[cfg(feature = "schema")]
+pub use ratchet_core::schemars;
 pub use ratchet_core::time::{Clock, SharedClock, Timestamp};
 pub use ratchet_core::{
-    Admitted, Attempt, AuditEntry, CancelReason, Cause, CauseKind, Client, Closed, Conflict, Context,
-    Destination, DestinationName, Enqueue, EnqueueError, Enqueued, Failure, Fingerprint, Form, Found,
-    Generation, HiddenPath, HiddenPaths, Inquiry, KeptRequest, Key, KeyDigest, KeyError, KeyPart,
-    LedgerError, ManageError, NameError, NamedStep, Namespace, NotAccepted, OnUnknown, OnceError,
-    OnceErrorKind, Operation, OperationName, Outcome, OutcomeKind, PartWriter, Payload, PayloadError, Pin,
-    Policy, Priority, Queue, Recipe, ReconciledStep, Record, RecordId, Registry, RegistryError, Request,
-    RequestFingerprint, RetryPolicy, Scope, SecretId, Sending, StepName, Submission, Submitted, Token,
-    Uncertainty, Version, VolatileFields, Worker, WorkerBuilder, WorkerError, WorkerId, admission, contract,
-    contracts, decide, ledger,
+    Admitted, After, Attempt, AttemptEnd, AuditEntry, BodyFields, Branch, CancelReason, Cause, CauseKind,
+    Client, Closed, Conflict, Context, Destination, DestinationName, DocumentKind, DocumentName, Enqueue,
+    EnqueueError, Enqueued, Failure, Fingerprint, Form, Found, Generation, GroupId, HiddenPath, HiddenPaths,
+    Inquiry, KeptRequest, Key, KeyDigest, KeyError, KeyPart, LedgerError, ManageError, Manifest, NameError,
+    NamedStep, Namespace, NotAccepted, OnUnknown, OnceError, OnceErrorKind, Operation, OperationName,
+    Outcome, OutcomeKind, PartWriter, Payload, PayloadError, Pin, Policy, Priority, Queue, Recipe,
+    ReconciledStep, Record, RecordId, Registry, RegistryError, Request, RequestFingerprint, RestoreGuard,
+    RetryPolicy, Scope, SecretError, SecretId, Sending, StepName, StepState, Submission, Submitted, Token,
+    Uncertainty, Version, VolatileFields, WireSecrets, Worker, WorkerBuilder, WorkerError, WorkerId,
+    admission, contract, contracts, decide, ledger, manifest,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 

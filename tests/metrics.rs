@@ -9,9 +9,11 @@ mod support;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
-use ratchet::{Enqueued, Failure, Input, Ratchet};
+use ratchet::admission::{Breaker, Health};
+use ratchet::{Context, Destination, DestinationName, Enqueued, Failure, Input, Ratchet};
 use serde::{Deserialize, Serialize};
 use support::{id_of, settled, start};
 
@@ -83,4 +85,39 @@ async fn submissions_attempts_and_decisions_of_people_are_counted() {
         ("ratchet_submitted_total{operation=transfer,answer=new}", 2),
     ];
     assert_eq!(counters.all(), expected.map(|(name, count)| (name.to_owned(), count)));
+}
+
+const RELAY: Destination = Destination::new("relay").at_most(1).breaker(1, Duration::from_hours(1));
+
+#[ratchet::operation(name = "send", version = "1", key = "mail:<id>")]
+async fn send(ctx: Context, input: Transfer) -> Result<(), Failure> {
+    let admitted = ctx.admit(&RELAY).await?;
+    assert!(ctx.admit(&RELAY).await.is_err(), "{} takes both places", input.id);
+    admitted.report(Health::Failed, None);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_gates_let_through_and_hold_back_is_counted() {
+    let counters = Counters::default();
+    let _guard = metrics::set_default_local_recorder(&counters);
+    let ratchet = Ratchet::in_memory();
+    let worker = start(&ratchet, ratchet::registry![send]);
+    let sent = id_of(send::enqueue(&ratchet, Transfer { id: "a".to_owned(), fails: false }).await.unwrap());
+    settled(&ratchet, &sent).await;
+    while !matches!(ratchet.gates().await.unwrap()[0].gate.breaker, Breaker::Open { .. }) {
+        tokio::task::yield_now().await;
+    }
+    assert!(ratchet.reopen(RELAY.name().clone(), "ada", "it works").await.unwrap());
+    assert!(!ratchet.reopen(DestinationName::new("nobody").unwrap(), "ada", "it works").await.unwrap());
+    worker.stop().await;
+    let of_gates: Vec<_> =
+        counters.all().into_iter().filter(|(name, _)| name.contains("destination=")).collect();
+    let expected = [
+        ("ratchet_breakers_opened_total{destination=relay}", 1),
+        ("ratchet_gates_reopened_total{destination=relay}", 1),
+        ("ratchet_sends_admitted_total{destination=relay}", 1),
+        ("ratchet_sends_postponed_total{destination=relay,why=full}", 1),
+    ];
+    assert_eq!(of_gates, expected.map(|(name, count)| (name.to_owned(), count)));
 }

@@ -7,14 +7,15 @@ use std::pin::Pin;
 use ratchet_key::Key;
 use serde_json::Value;
 
-use crate::admission::KnownGate;
+use crate::admission::{Destination, GateCommand, GateOrder, KnownGate, Limits};
 use crate::decide::{Answer, Command, Refusal, Stored, Verdict};
 use crate::ledger::{
-    Count, Filter, LedgerError, MarkChange, Page, Served, SharedLedger, StoreMark, order, purge_all,
+    AuditPage, Count, Cursor, Filter, LedgerError, MarkChange, Page, Served, SharedLedger, StoreMark, order,
+    purge_all,
 };
 use crate::model::{
-    Attempt, AuditEntry, Conflict, HiddenPaths, Namespace, Record, RecordId, Renewal, State, Submission,
-    Submitted, Token,
+    Attempt, AuditEntry, Conflict, DestinationName, HiddenPaths, Namespace, Record, RecordId, Renewal, State,
+    Submission, Submitted, Token,
 };
 use crate::operation::{EnqueueError, Enqueued, Operation, OutputOf, Request, answered};
 use crate::registry::Registry;
@@ -85,14 +86,14 @@ impl Client {
                 Err(error) => refused.push(Some(error)),
             }
         }
-        let digests: Vec<_> = submissions.iter().map(|submission| submission.id.digest()).collect();
+        let ids: Vec<_> = submissions.iter().map(|submission| submission.id.clone()).collect();
         let answers = self.ledger.submit(submissions).await?;
-        let mut answers = answers.into_iter().zip(digests);
+        let mut answers = answers.into_iter().zip(ids);
         let one = |refusal: Option<EnqueueError>| match refusal {
             Some(error) => Err(error),
             None => match answers.next() {
                 None => Err(EnqueueError::Ledger(LedgerError::Closed)),
-                Some((answer, digest)) => answered::<O>(digest, answer),
+                Some((answer, id)) => answered::<O>(&id, answer),
             },
         };
         Ok(refused.into_iter().map(one).collect())
@@ -177,6 +178,29 @@ impl Client {
         self.ledger.gates().await
     }
 
+    /// Has sends go on to a destination whose breaker is open, or that asked everybody to wait; for somebody who knows that it
+    /// works again. Its limits stay. Who did so, and why, is kept with the gate. `false` if nothing was ever sent there.
+    ///
+    /// # Errors
+    /// If the ledger fails.
+    pub async fn reopen(
+        &self,
+        destination: DestinationName,
+        by: &str,
+        reason: &str,
+    ) -> Result<bool, LedgerError> {
+        // Asking would make a gate.
+        if !self.gates().await?.iter().any(|known| known.destination == destination) {
+            return Ok(false);
+        }
+        let command = GateCommand::Reopen { by: by.to_owned(), reason: reason.to_owned() };
+        let order = GateOrder { destination: Destination::with_limits(destination, Limits::NONE), command };
+        let name = order.destination.name().clone();
+        self.ledger.admit(vec![order]).await?;
+        telemetry::reopened(&name);
+        Ok(true)
+    }
+
     /// A page of records. The filter's namespace is replaced by that of the client.
     ///
     /// # Errors
@@ -215,6 +239,15 @@ impl Client {
         self.ledger.audit(id).await
     }
 
+    /// What people decided about all records of the namespace, the latest first, a page at a time: those before a place of
+    /// an earlier page, and at most `limit` (0 counts as 1).
+    ///
+    /// # Errors
+    /// If the ledger fails.
+    pub async fn audit_log(&self, before: Option<Cursor>, limit: usize) -> Result<AuditPage, LedgerError> {
+        self.ledger.audit_log(self.namespace.clone(), before, limit).await
+    }
+
     /// Starts nothing more. What has started is told to stop; it is not a rollback.
     ///
     /// # Errors
@@ -237,7 +270,7 @@ impl Client {
         self.manage(
             id,
             "replay",
-            Command::Replay { by: by.to_owned(), reason: reason.to_owned(), accept_risk },
+            Command::Replay { by: by.to_owned(), reason: reason.to_owned(), accept_risk, at_most: None },
         )
         .await
     }
@@ -257,6 +290,8 @@ impl Client {
             not_before: None,
             priority: record.priority,
             queue: record.queue.clone(),
+            group: record.group.clone(),
+            after: None,
             renewal: Some(Renewal { by: by.to_owned(), reason: reason.to_owned() }),
         };
         match self.ledger.submit(vec![submission]).await?.pop() {

@@ -17,6 +17,7 @@ use crate::ledger::{LedgerError, SharedLedger, order, report};
 use crate::model::{Cause, CauseKind, Outcome, Record, RecordId, WorkerId};
 use crate::telemetry;
 use crate::time::SharedClock;
+use crate::wire_key::WireSecrets;
 
 /// An attempt at one record that its caller names: leased and started, and renewed while its handler runs.
 ///
@@ -26,11 +27,12 @@ use crate::time::SharedClock;
 /// ```
 /// use std::time::Duration;
 /// use ratchet_core::{Contract, Execution, Executor, LedgerError, Outcome, Payload, RecordId, SharedLedger, SystemClock, WorkerId};
+/// use std::sync::Arc;
 ///
 /// /// Executes a record that was submitted, if it is to be executed now.
 /// async fn execute(ledger: SharedLedger, id: RecordId, name: WorkerId) -> Result<(), LedgerError> {
 ///     let (lease, clock) = (Duration::from_secs(30), SystemClock::shared());
-///     let executor = Executor { name, lease, clock, contract: Contract::NONE };
+///     let executor = Executor { name, lease, clock, contract: Contract::NONE, secrets: Arc::default() };
 ///     let Ok(execution) = Execution::begin(ledger, id, executor).await? else { return Ok(()) };
 ///     let ctx = execution.context().clone();
 ///     let ended = execution.run(async move { format!("\"done under {}\"", ctx.key()) }).await;
@@ -64,6 +66,8 @@ pub struct Executor {
     pub clock: SharedClock,
     /// What the destination of the handler promises.
     pub contract: Contract,
+    /// What makes keys for destinations that do not take the identity as it is.
+    pub secrets: Arc<WireSecrets>,
 }
 
 impl Execution {
@@ -79,7 +83,7 @@ impl Execution {
         id: RecordId,
         executor: Executor,
     ) -> Result<Result<Self, Refusal>, LedgerError> {
-        let Executor { name, lease: span, clock, contract } = executor;
+        let Executor { name, lease: span, clock, contract, secrets } = executor;
         let span = span.clamp(Duration::from_millis(3), LONGEST_LEASE);
         let asked = Reading::of(&clock);
         let lease = Command::Lease { worker: name.clone(), duration: span, start_if_safe: true };
@@ -108,7 +112,7 @@ impl Execution {
         let context = Context::of_attempt(
             &record,
             contract,
-            Arc::default(),
+            secrets,
             ledger.clone(),
             lease.clone(),
             cancellation.clone(),

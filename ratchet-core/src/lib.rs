@@ -14,6 +14,7 @@ mod failure;
 mod high_water;
 mod key_part;
 pub mod ledger;
+pub mod manifest;
 pub mod model;
 pub mod operation;
 pub mod policy;
@@ -22,12 +23,16 @@ pub mod private;
 pub mod random;
 mod reconcile;
 mod registry;
+mod restore_guard;
+mod span;
 mod telemetry;
 pub mod time;
 mod wire_key;
 mod worker;
 
 pub use high_water::HighWaterFile;
+#[cfg(feature = "schema")]
+pub use schemars;
 pub use serde_json;
 
 pub use admission::Destination;
@@ -43,11 +48,14 @@ pub use ledger::MemoryLedger;
 #[cfg(feature = "testing")]
 pub use ledger::conformance;
 pub use ledger::{Ledger, LedgerError, SharedLedger};
+pub use manifest::Manifest;
 pub use model::*;
 pub use operation::{EnqueueError, Enqueued, Input, NotAccepted, Operation, Request};
 pub use policy::{OnUnknown, Policy, RetryPolicy};
 pub use ratchet_key::{Key, KeyError, PartWriter};
 pub use reconcile::{Closed, Found, Inquiry};
 pub use registry::{Registry, RegistryError};
+pub use restore_guard::RestoreGuard;
 pub use time::{Clock, SystemClock, Timestamp};
+pub use wire_key::{SecretError, WireSecrets};
 pub use worker::{Worker, WorkerBuilder, WorkerError};

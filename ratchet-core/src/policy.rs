@@ -23,14 +23,17 @@ pub struct RetryPolicy {
     /// How many executions there are at the most, the first one included.
     pub max_attempts: u32,
     /// The wait before the second execution.
+    #[serde(with = "crate::span")]
     pub first_delay: Duration,
     /// By how much each wait is longer than the one before, in hundredths: 200 doubles.
     pub growth_percent: u32,
     /// The longest wait, before the spread.
+    #[serde(with = "crate::span")]
     pub max_delay: Duration,
     /// By how many per cent a wait is spread in both directions, 0 to 100.
     pub jitter_percent: u32,
     /// How long after the first send the last automatic one may happen.
+    #[serde(with = "crate::span")]
     pub horizon: Duration,
 }
 
@@ -143,15 +146,17 @@ pub struct Policy {
     /// When and how often to try again.
     pub retry: RetryPolicy,
     /// How long one attempt may run.
+    #[serde(with = "crate::span")]
     pub timeout: Duration,
     /// What to do about an unknown outcome without deduplication.
     pub on_unknown: OnUnknown,
     /// Whether somebody can ask the destination, with the pinned key, what happened.
     pub reconciles: bool,
     /// How long after the last attempt the destination is asked for the first time: look-ups can lag behind.
-    #[serde(default, skip_serializing_if = "Duration::is_zero")]
+    #[serde(default, skip_serializing_if = "Duration::is_zero", with = "crate::span")]
     pub reconcile_after: Duration,
     /// How long a settled record is kept before a tombstone takes its place.
+    #[serde(with = "crate::span")]
     pub retention: Duration,
     /// How long after its end a record may be replayed; `None`: for as long as it is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -185,6 +190,20 @@ mod tests {
     fn standard_delays_double_up_to_the_cap() {
         let delays: Vec<u64> = (1..=7).map(|n| RetryPolicy::STANDARD.delay_after(n).as_secs()).collect();
         assert_eq!(delays, [30, 60, 120, 240, 480, 900, 900]);
+    }
+
+    #[test]
+    fn a_record_keeps_little_of_a_policy_and_all_that_it_says() {
+        let json = serde_json::to_string(&Policy::DEFAULT).unwrap();
+        assert_eq!(
+            json,
+            r#"{"retry":{"max_attempts":5,"first_delay":30000,"growth_percent":200,"max_delay":900000,"jitter_percent":20,"horizon":86400000},"timeout":60000,"on_unknown":"park","reconciles":false,"retention":7776000000}"#
+        );
+        let mut policy = Policy { timeout: Duration::new(1, 1), retention: Duration::MAX, ..Policy::DEFAULT };
+        policy.reconcile_after = Duration::from_millis(1);
+        let json = serde_json::to_string(&policy).unwrap();
+        assert!(json.contains(r#""timeout":{"secs":1,"nanos":1}"#), "{json}");
+        assert_eq!(serde_json::from_str::<Policy>(&json).unwrap(), policy);
     }
 
     #[test]

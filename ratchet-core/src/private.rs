@@ -1,7 +1,7 @@
 //! What generated code names. No part of the public interface: it changes without notice.
 
 pub use ::core::marker::Sized;
-pub use ::core::option::Option::Some;
+pub use ::core::option::Option::{self, Some};
 pub use ::core::primitive::{bool, str};
 pub use ::core::result::Result;
 
@@ -13,9 +13,9 @@ pub use crate::contract::Contract;
 pub use crate::failure::Failure;
 pub use crate::key_part::{Form, KeyPart};
 pub use crate::operation::{
-    ByName, Call, Declared, Derived, Field, Handler, Inner, Input, Mark, Operation, Parameters, Render,
-    Request, Running, Spec, Texts, Unmarked, attempts, checked_retention, checked_tradeoff, checked_window,
-    field, lasting, part, require_apart,
+    ByName, Call, Declared, Derived, Field, Handler, Inner, Input, Mark, Operation, OutputOf, Parameters,
+    Render, Request, Running, Schemas, Spec, Texts, Unmarked, attempts, checked_retention, checked_tradeoff,
+    checked_window, described, field, lasting, part, require_apart, schema_of, schema_of_parameters,
 };
 pub use crate::policy::{OnUnknown, Policy, RetryPolicy};
 pub use crate::reconcile::{Asking, Inquiry, Reconciles};

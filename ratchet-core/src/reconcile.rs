@@ -88,7 +88,7 @@ impl Inquiry {
     /// What was written down before the first send; `None` if no attempt came so far, or its effect needs no pin.
     #[must_use]
     pub fn pin(&self) -> Option<&Pin> {
-        self.about.effect.pin.as_ref()
+        self.about.effect.pin.as_deref()
     }
 
     /// Which record it is.

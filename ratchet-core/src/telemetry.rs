@@ -1,18 +1,19 @@
 //! What logs and metrics are told: names, counts and digests, never an input, a result or a key.
 
+use crate::admission::WaitReason;
 use crate::decide::{Answer, Refusal};
-use crate::model::{KeyDigest, OperationName, Outcome, RecordId, State, Submitted};
+use crate::model::{DestinationName, OperationName, Outcome, RecordId, State, Submitted};
 
-pub(crate) fn submitted(operation: &OperationName, key: KeyDigest, answer: &Submitted) {
+pub(crate) fn submitted(id: &RecordId, answer: &Submitted) {
     let answer = match answer {
         Submitted::New { .. } => "new",
         Submitted::Existing { .. } => "existing",
         Submitted::Conflict(_) => "conflict",
         Submitted::Expired { .. } => "expired",
     };
-    tracing::debug!(%operation, %key, answer, "submitted");
+    tracing::debug!(operation = %id.operation, key = %id.digest(), answer, "submitted");
     #[cfg(feature = "metrics")]
-    metrics::counter!("ratchet_submitted_total", "operation" => operation.to_string(), "answer" => answer)
+    metrics::counter!("ratchet_submitted_total", "operation" => id.operation.to_string(), "answer" => answer)
         .increment(1);
 }
 
@@ -52,6 +53,37 @@ pub(crate) fn managed(id: &RecordId, action: &'static str, answer: &Result<Answe
     #[cfg(feature = "metrics")]
     metrics::counter!("ratchet_managed_total", "operation" => operation.to_string(), "action" => action)
         .increment(1);
+}
+
+/// A send may begin.
+pub(crate) fn admitted(destination: &DestinationName) {
+    #[cfg(feature = "metrics")]
+    metrics::counter!("ratchet_sends_admitted_total", "destination" => destination.to_string()).increment(1);
+    #[cfg(not(feature = "metrics"))]
+    let _ = destination;
+}
+
+/// A send has to wait.
+pub(crate) fn postponed(destination: &DestinationName, why: WaitReason) {
+    tracing::debug!(%destination, why = why.name(), "a send has to wait");
+    #[cfg(feature = "metrics")]
+    metrics::counter!("ratchet_sends_postponed_total",
+        "destination" => destination.to_string(), "why" => why.name())
+    .increment(1);
+}
+
+/// Nobody sends to a destination for a while, since it fails.
+pub(crate) fn breaker_opened(destination: &DestinationName) {
+    tracing::warn!(%destination, "the circuit breaker of a destination opened");
+    #[cfg(feature = "metrics")]
+    metrics::counter!("ratchet_breakers_opened_total", "destination" => destination.to_string()).increment(1);
+}
+
+/// Somebody opened the gate of a destination by hand.
+pub(crate) fn reopened(destination: &DestinationName) {
+    tracing::info!(%destination, "the gate of a destination was opened by hand");
+    #[cfg(feature = "metrics")]
+    metrics::counter!("ratchet_gates_reopened_total", "destination" => destination.to_string()).increment(1);
 }
 
 /// Leases were over, and their records were decided about.

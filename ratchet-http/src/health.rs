@@ -3,13 +3,23 @@
 use std::time::Duration;
 
 use ratchet_core::admission::Health;
-use ratchet_core::{CauseKind, Failure, Outcome};
+use ratchet_core::{Admitted, CauseKind, Failure, Outcome};
+
+use crate::answer::Answer;
+
+/// Tells the gate of a destination how a send ended.
+pub(crate) fn report(admitted: Option<Admitted>, read: &Result<Answer, Failure>) {
+    if let Some(admitted) = admitted {
+        let (health, pause) = read.as_ref().map_or_else(health_of, |_| (Health::Answered, None));
+        admitted.report(health, pause);
+    }
+}
 
 /// Whether the destination works, and for how long it asks everybody to wait.
 ///
 /// That it asks to wait after any other status (a 409, where another request under the key is under way) concerns this
 /// request alone.
-pub(crate) fn health_of(failure: &Failure) -> (Health, Option<Duration>) {
+fn health_of(failure: &Failure) -> (Health, Option<Duration>) {
     let outcome = failure.outcome();
     let wait = match outcome {
         Outcome::NotApplied { retry_after, .. } | Outcome::Unknown { retry_after, .. } => *retry_after,

@@ -61,6 +61,7 @@
 mod answer;
 mod client;
 mod field;
+mod form;
 mod health;
 mod identity;
 #[cfg(feature = "inbound")]

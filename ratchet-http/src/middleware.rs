@@ -26,11 +26,12 @@ use std::future::Future;
 use std::pin::Pin;
 
 use http::Extensions;
-use ratchet_core::{Context, Failure};
+use ratchet_core::{Context, Destination, Failure};
 use reqwest::{Body, Request, Response};
 use reqwest_middleware::{Error, Middleware, Next};
 
 use crate::answer::Answer;
+use crate::health::report;
 use crate::identity::put_identity;
 use crate::prepare::{Terms, pin, prepare};
 use crate::reading::{not_answered, read_answer, read_error};
@@ -43,10 +44,10 @@ use crate::request::conclude;
 #[derive(Debug, Clone, Copy)]
 pub struct Identified;
 
-/// Which account and region a request is for, and whether it is kept: an extension beside the context.
+/// Which account and region a request is for, whether it is kept, and whose gate it asks: an extension beside the context.
 ///
-/// See [`account`](crate::Request::account), [`region`](crate::Request::region) and
-/// [`keep_request`](crate::Request::keep_request).
+/// See [`account`](crate::Request::account), [`region`](crate::Request::region),
+/// [`keep_request`](crate::Request::keep_request) and [`Client::to`](crate::Client::to).
 #[derive(Debug, Clone, Default)]
 pub struct Addressed {
     /// An id of the account, or the name of the credential.
@@ -55,6 +56,8 @@ pub struct Addressed {
     pub region: Option<String>,
     /// Whether the first request is kept and sent again.
     pub keep_request: bool,
+    /// A destination with limits.
+    pub destination: Option<Destination>,
 }
 
 /// What became of a send that was not confirmed, as an error of `reqwest-middleware`.
@@ -115,6 +118,10 @@ async fn deliver(
     let addressed = extensions.get::<Addressed>().cloned().unwrap_or_default();
     let terms = Terms { account: addressed.account, region: addressed.region, keep: addressed.keep_request };
     let mut request = prepare(request).map_err(|cause| ctx.not_sent(cause))?;
+    let admitted = match &addressed.destination {
+        Some(destination) => Some(ctx.admit(destination).await?),
+        None => None,
+    };
     let pin = pin(ctx, &mut request, &terms).await?;
     put_identity(&mut request, ctx, &pin)?;
     let asked = request.url().clone();
@@ -125,6 +132,7 @@ async fn deliver(
         // Another middleware after this one: nobody knows what it did.
         Err(Error::Middleware(_)) => Err(not_answered()),
     };
+    report(admitted, &read);
     conclude(sending, read)
 }
 

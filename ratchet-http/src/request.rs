@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use ratchet_core::admission::Health;
 use ratchet_core::{Context, Destination, Failure, Sending};
 use reqwest::RequestBuilder;
+use reqwest::header::CONTENT_TYPE;
 use serde::Serialize;
 
 use crate::answer::Answer;
-use crate::health::health_of;
+use crate::form::encoded;
+use crate::health::report;
 use crate::identity::put_identity;
 use crate::json::sorted;
 use crate::prepare::{Terms, pin, prepare, unsendable};
@@ -27,6 +28,8 @@ pub struct Request<I> {
     /// Whose gate is asked before it is sent.
     destination: Option<Destination>,
     builder: RequestBuilder,
+    /// Why there is no request.
+    unfit: Option<&'static str>,
     terms: Terms,
     identity: I,
 }
@@ -43,14 +46,14 @@ impl Request<NoIdentity> {
         destination: Option<Destination>,
         builder: RequestBuilder,
     ) -> Self {
-        Self { http, destination, builder, terms: Terms::default(), identity: NoIdentity }
+        Self { http, destination, builder, unfit: None, terms: Terms::default(), identity: NoIdentity }
     }
 
     /// Sends it under the identity of this attempt's operation, in the place that the operation's contract names. Where
     /// the contract names none, nothing is added. Inside a named step, give it the context of the step.
     pub fn idempotent(self, ctx: &Context) -> Request<&Context> {
-        let Self { http, destination, builder, terms, .. } = self;
-        Request { http, destination, builder, terms, identity: ctx }
+        let Self { http, destination, builder, unfit, terms, .. } = self;
+        Request { http, destination, builder, unfit, terms, identity: ctx }
     }
 }
 
@@ -64,6 +67,34 @@ impl<I> Request<I> {
             Err(_) => self.builder.json(body),
         };
         Self { builder, ..self }
+    }
+
+    /// A form, as Stripe and others take it: a struct, a map, or a list of pairs. What is inside has its place in brackets,
+    /// and what is `None` is left out.
+    ///
+    /// ```
+    /// # use ratchet_core::{Context, Failure};
+    /// async fn charge(ctx: Context, http: ratchet_http::Client, order: &str, cents: u64) -> Result<(), Failure> {
+    ///     let charge = serde_json::json!({
+    ///         "amount": cents,
+    ///         "currency": "eur",
+    ///         "metadata": { "order": order }, // metadata[order]=…
+    ///     });
+    ///     http.post("https://api.stripe.com/v1/charges").form(&charge).idempotent(&ctx).deliver().await?;
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// The names are sorted, as those of [`json`](Self::json) are; equal ones keep the order of the list.
+    pub fn form<T: Serialize + ?Sized>(self, body: &T) -> Self {
+        match encoded(body) {
+            Ok(text) => {
+                let builder =
+                    self.builder.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(text);
+                Self { builder, ..self }
+            }
+            Err(why) => Self { unfit: Some(why.explain()), ..self },
+        }
     }
 
     /// A body of bytes.
@@ -143,6 +174,9 @@ impl Request<&Context> {
     /// A [`Failure`] that says what is known about the effect, for the handler to pass on.
     pub async fn deliver(self) -> Result<Answer, Failure> {
         let ctx = self.identity;
+        if let Some(why) = self.unfit {
+            return Err(ctx.not_sent(unsendable(why)));
+        }
         let built = self.builder.build().map_err(|error| unsendable(error.without_url()));
         let mut request = built.and_then(prepare).map_err(|cause| ctx.not_sent(cause))?;
         // Before anything is written down: who waits has sent nothing, and no window of a destination begins.
@@ -159,10 +193,7 @@ impl Request<&Context> {
             Ok(response) => read_answer(response, &asked, ctx.contract()).await,
             Err(error) => Err(read_error(&error)),
         };
-        if let Some(admitted) = admitted {
-            let (health, pause) = read.as_ref().map_or_else(health_of, |_| (Health::Answered, None));
-            admitted.report(health, pause);
-        }
+        report(admitted, &read);
         conclude(sending, read)
     }
 }

@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use crate::encode::{SEPARATORS, check, decode};
+use crate::encode::{SEPARATORS, check, decode, is_unreserved};
 use crate::error::KeyError;
 use crate::limits::{MAX_KEY_BYTES, MAX_STEP_BYTES};
 
@@ -14,7 +15,7 @@ const STEP_MARK: char = '!';
 
 /// A rendered key: the identity of one intended action, the same for every attempt.
 ///
-/// At most [`MAX_KEY_BYTES`] bytes, ASCII only. `Display` gives the key; `Debug` shows only its length, since
+/// At most [`MAX_KEY_BYTES`] bytes, ASCII only, and shared by all its clones. `Display` gives the key; `Debug` shows only its length, since
 /// a key is made of business data and debug output ends up in logs.
 ///
 /// ```
@@ -26,13 +27,13 @@ const STEP_MARK: char = '!';
 /// # Ok::<(), ratchet_key::KeyError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key(String);
+pub struct Key(Arc<str>);
 
 impl Key {
     /// Wraps what the writer rendered; the only unchecked way in.
     pub(crate) fn rendered(text: String) -> Result<Self, KeyError> {
         within_limit(text.len())?;
-        Ok(Self(text))
+        Ok(Self(text.into()))
     }
 
     /// Reads a bare key back from where it was stored or typed.
@@ -54,9 +55,12 @@ impl Key {
     /// ```
     pub fn parse(stored: &str) -> Result<Self, KeyError> {
         within_limit(stored.len())?;
-        let rendered = |segment: &str| decode(segment).is_some_and(|value| check(&value).is_ok());
+        let rendered = |segment: &str| {
+            let plain = !segment.is_empty() && segment.bytes().all(is_unreserved);
+            plain || decode(segment).is_some_and(|value| check(&value).is_ok())
+        };
         if stored.split(SEPARATORS).all(rendered) {
-            Ok(Self(stored.to_owned()))
+            Ok(Self(stored.into()))
         } else {
             Err(KeyError::Malformed)
         }
@@ -94,7 +98,10 @@ impl Key {
         if generation == 0 {
             return Err(KeyError::BadGeneration);
         }
-        let mut text = self.0.clone();
+        if generation == 1 && step.is_none() {
+            return Ok(self.clone());
+        }
+        let mut text = self.as_str().to_owned();
         if generation != 1 {
             // Writing to a `String` cannot fail.
             let _ = write!(text, "{GENERATION_MARK}{generation}");

@@ -70,6 +70,32 @@ fn counters_that_grow_with_each_attempt() {
 }
 
 #[test]
+fn runs_of_a_workflow_as_its_engine_names_them() {
+    fires(
+        Code::R001,
+        &[
+            "workflow.info.run_id",
+            "workflowInfo.runId",
+            "info.workflow_execution.run_id",
+            "WorkflowExecution.RunID",
+            "activity_info.workflow_run_id",
+            "temporal_run_id",
+        ],
+    );
+    silent(&[
+        // Ids of records, and of runs that keep theirs while they are repeated.
+        "run_id",
+        "payroll_run_id",
+        "payroll.run_id",
+        "dag_run.run_id",
+        "workflow_run_id",
+        "github.run_id",
+        "info.first_execution_run_id",
+        "workflow_info.workflow_id",
+    ]);
+}
+
+#[test]
 fn times_of_the_clock_and_of_the_record() {
     fires(
         Code::R002,

@@ -61,6 +61,7 @@ use proc_macro::TokenStream;
 /// | `concurrency` | how many of its attempts run at once over all workers of a namespace, all versions and all queues: a `u32` from 1 up; no limit if left out |
 /// | `priority` | an `i16`; higher is more urgent |
 /// | `new_identity` | why the key template may differ from the one on record |
+/// | `schema` | stands alone: the manifest of a registry has JSON Schemas of input and result, which have `schemars::JsonSchema` (feature `schema`) |
 /// | `allow` | `allow(R002 = "slot is the scheduled time, stored on the booking")`: overrules a finding, with the reason |
 /// | `crate` | where the `ratchet` crate is, if not at `::ratchet` |
 ///

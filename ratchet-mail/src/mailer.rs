@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use lettre::Message;
-use ratchet_core::{Cause, CauseKind, Context, Failure, OutcomeKind, Pin};
+use ratchet_core::admission::Health;
+use ratchet_core::{Cause, CauseKind, Context, Destination, Failure, OutcomeKind, Pin, Sending};
 
 use crate::dialogue::Announced;
 use crate::letter::{Letter, unsendable};
 use crate::message_id::{MessageId, is_domain};
+use crate::refusal::Refusal;
 use crate::relay::Relay;
 
 /// Sends messages under the identity of an operation. Cheap to clone; it makes a connection for each message.
@@ -18,6 +20,8 @@ use crate::relay::Relay;
 pub struct Mailer {
     relay: Arc<Relay>,
     domain: Arc<str>,
+    /// Whose gate is asked before a message is announced.
+    destination: Option<Destination>,
 }
 
 /// The mailer could not be set up.
@@ -59,7 +63,31 @@ impl Mailer {
         if relay.tells_credentials() {
             return Err(MailerError::OpenCredentials);
         }
-        Ok(Self { relay: Arc::new(relay), domain: domain.into() })
+        Ok(Self { relay: Arc::new(relay), domain: domain.into(), destination: None })
+    }
+
+    /// The same mailer for a relay with limits: it sends only when the gate of the destination admits it, which all workers of
+    /// the store share.
+    ///
+    /// What is not admitted is made again later as an attempt that spends none of the allowed ones. A relay that cannot be
+    /// reached, does not answer, refuses the connection or the sign-in, or says that it cannot work now (421, 452) has
+    /// failed; what it says about one sender, recipient or message is a sign of life. A send counts as over when the
+    /// timeouts of the relay have passed, unless the destination says a longer time.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ratchet_core::Destination;
+    ///
+    /// const RELAY: Destination = Destination::new("relay").at_most(4).breaker(5, Duration::from_secs(60));
+    ///
+    /// # fn example(mailer: ratchet_mail::Mailer) -> ratchet_mail::Mailer {
+    /// mailer.to(RELAY)
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn to(&self, destination: Destination) -> Self {
+        let longest = destination.limits().longest_send.max(self.relay.opening + self.relay.answer);
+        Self { destination: Some(destination.longest_send(longest)), ..self.clone() }
     }
 
     /// Hands the message over to the relay, once, and returns its Message-ID when the relay says that it has it.
@@ -89,13 +117,26 @@ impl Mailer {
         check_contract(ctx)?;
         check_first(ctx)?;
         let letter = Letter::new(message).map_err(|cause| ctx.not_sent(cause))?;
+        // Before anything is written down: who waits has sent nothing.
+        let admitted = match &self.destination {
+            Some(destination) => Some(ctx.admit(destination).await?),
+            None => None,
+        };
+        let sent = self.deliver(ctx, &letter).await;
+        if let Some(admitted) = admitted {
+            admitted.report(sent.as_ref().map_or_else(|unsent| unsent.health, |_| Health::Answered), None);
+        }
+        sent.map_err(|unsent| unsent.failure)
+    }
+
+    async fn deliver(&self, ctx: &Context, letter: &Letter) -> Result<MessageId, Unsent> {
         // Recipients' mail stores compare Message-IDs, and the domain is a part of these.
         let pin = ctx.pin(&*self.domain, letter.fingerprint()).await?;
         let id = MessageId::of(&pin.wire_key, &self.domain);
         let message = letter.under(&id, first_sent(&pin)).map_err(|cause| ctx.not_sent(cause))?;
-        let announced = Announced::to(&self.relay, &letter, &message).await.map_err(|refusal| {
+        let announced = Announced::to(&self.relay, letter, &message).await.map_err(|refusal| {
             // Nothing that could arrive has left.
-            told(ctx.begin_send().failed(refusal.into_failure()))
+            Unsent::told(ctx.begin_send(), refusal)
         })?;
         // The dialogue took its time.
         ctx.check_lease()?;
@@ -107,8 +148,30 @@ impl Mailer {
                 sending.acted();
                 Ok(id)
             }
-            Err(refusal) => Err(told(sending.failed(refusal.into_failure()))),
+            Err(refusal) => Err(Unsent::told(sending, refusal)),
         }
+    }
+}
+
+/// What became of a message that was not handed over for certain, and what that says about the relay.
+struct Unsent {
+    failure: Failure,
+    health: Health,
+}
+
+impl Unsent {
+    fn told(sending: Sending, refusal: Refusal) -> Self {
+        let health = refusal.health();
+        let failure = sending.failed(refusal.into_failure());
+        tracing::debug!(outcome = failure.outcome().kind().as_str(), "the relay did not confirm");
+        Self { failure, health }
+    }
+}
+
+/// Nothing was said to the relay.
+impl From<Failure> for Unsent {
+    fn from(failure: Failure) -> Self {
+        Self { failure, health: Health::NotSent }
     }
 }
 
@@ -136,9 +199,4 @@ fn check_first(ctx: &Context) -> Result<(), Failure> {
 fn first_sent(pin: &Pin) -> SystemTime {
     SystemTime::UNIX_EPOCH
         + Duration::from_millis(u64::try_from(pin.first_at.as_millis()).unwrap_or_default())
-}
-
-fn told(failure: Failure) -> Failure {
-    tracing::debug!(outcome = failure.outcome().kind().as_str(), "the relay did not confirm");
-    failure
 }

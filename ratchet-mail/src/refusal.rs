@@ -5,6 +5,7 @@ use std::fmt;
 
 use lettre::transport::smtp::Error;
 use lettre::transport::smtp::response::{Code, Severity};
+use ratchet_core::admission::Health;
 use ratchet_core::{Cause, CauseKind, Failure, Outcome};
 
 /// How far the dialogue came.
@@ -47,6 +48,15 @@ impl Refusal {
         error.status().map_or(Self::Unanswered(stage), |code| {
             Self::Answered(stage, Reply { code: code.into(), enhanced: enhanced(code, error) })
         })
+    }
+
+    /// What it says about the relay itself, and not about this message.
+    pub(crate) fn health(&self) -> Health {
+        match self {
+            Self::Unanswered(_) | Self::Answered(Stage::Opening | Stage::SignIn, _) => Health::Failed,
+            Self::Answered(_, reply) if matches!(reply.code, 421 | 452) => Health::Failed,
+            Self::Answered(..) | Self::AsciiOnly => Health::Answered,
+        }
     }
 
     pub(crate) fn into_failure(self) -> Failure {
@@ -127,4 +137,27 @@ fn enhanced(code: Code, error: &Error) -> Option<String> {
         && numbers.next().is_some_and(is_number)
         && numbers.next().is_none();
     is_code.then(|| word.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_concerns_the_relay_itself_is_a_failure_of_it() {
+        let answered = |stage, code| Refusal::Answered(stage, Reply { code, enhanced: None }).health();
+        for stage in [Stage::Opening, Stage::SignIn] {
+            assert_eq!((answered(stage, 554), answered(stage, 454)), (Health::Failed, Health::Failed));
+        }
+        for stage in [Stage::Sender, Stage::Recipient, Stage::Message, Stage::Verdict] {
+            for code in [421, 452] {
+                assert_eq!(answered(stage, code), Health::Failed, "{stage} {code}");
+            }
+            for code in [450, 451, 550, 552, 554] {
+                assert_eq!(answered(stage, code), Health::Answered, "{stage} {code}");
+            }
+            assert_eq!(Refusal::Unanswered(stage).health(), Health::Failed);
+        }
+        assert_eq!(Refusal::AsciiOnly.health(), Health::Answered);
+    }
 }

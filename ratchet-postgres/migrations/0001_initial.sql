@@ -11,6 +11,8 @@ CREATE TABLE ratchet.records (
     not_before bigint NOT NULL,
     -- When a record that is a tombstone now reached the state in `ended_as`; NULL for all others.
     ended_at bigint,
+    -- The record that this one comes after; NULL for most.
+    after_id bigint,
     generation bigint NOT NULL,
     priority smallint NOT NULL,
     namespace text COLLATE "C" NOT NULL,
@@ -22,12 +24,19 @@ CREATE TABLE ratchet.records (
     ended_as text COLLATE "C",
     policy text COLLATE "C",
     contract text COLLATE "C",
-    input text COLLATE "C"
+    input text COLLATE "C",
+    -- The group, and what the record comes after, as JSON; NULL for most.
+    group_id text COLLATE "C",
+    comes_after text COLLATE "C"
 );
 
 CREATE SEQUENCE ratchet.records_id OWNED BY ratchet.records.id;
 
 CREATE UNIQUE INDEX records_identity ON ratchet.records (namespace, operation, key, generation);
+
+CREATE INDEX records_group ON ratchet.records (namespace, group_id, id) WHERE group_id IS NOT NULL;
+
+CREATE INDEX records_followers ON ratchet.records (after_id) WHERE after_id IS NOT NULL;
 
 -- What became of it so far: the part that changes, kept apart and narrow, since PostgreSQL writes a changed row anew.
 -- A tombstone has none.
@@ -80,11 +89,11 @@ CREATE INDEX progress_pending
     ON ratchet.progress (namespace, queue, operation, version, priority, ready_at, record_id)
     WHERE state = 'pending';
 
-CREATE INDEX progress_leased ON ratchet.progress (lease_until) WHERE state = 'running';
+-- What runs: counted for operations that have a limit, and looked through once in a while for leases that are over.
+CREATE INDEX progress_leased ON ratchet.progress (namespace, operation, lease_until) WHERE state = 'running';
 
--- What runs of an operation, for those that limit it. Another condition for the same rows: with one for both, a plan from
--- the days when the table was empty could read all that runs by the wrong one of the two.
-CREATE INDEX progress_running ON ratchet.progress (namespace, operation) WHERE lease_until IS NOT NULL;
+-- What waits for the end of another record.
+CREATE INDEX progress_waiting ON ratchet.progress (record_id) WHERE state = 'waiting';
 
 CREATE INDEX progress_purgeable ON ratchet.progress (purge_at) WHERE purge_at IS NOT NULL;
 

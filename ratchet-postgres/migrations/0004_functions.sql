@@ -109,7 +109,7 @@ BEGIN
             THEN ratchet.conflict('other_input') ELSE newest END;
     ELSIF newest.generation <> after THEN
         RETURN ratchet.conflict('not_newest');
-    ELSIF newest.state NOT IN ('succeeded', 'failed', 'exhausted', 'cancelled') THEN
+    ELSIF newest.state NOT IN ('succeeded', 'failed', 'exhausted', 'cancelled', 'skipped') THEN
         RETURN ratchet.conflict('not_ended');
     END IF;
     RETURN NULL;

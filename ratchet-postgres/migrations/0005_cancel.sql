@@ -10,7 +10,8 @@ CREATE TYPE ratchet.cancelled AS (
 
 -- A moment moved into the future by a span as policies write it; at the end of time if there is no later one.
 CREATE FUNCTION ratchet.later(moment bigint, span jsonb) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS $$
-    SELECT least(moment + floor((span ->> 'secs')::numeric * 1000 + (span ->> 'nanos')::numeric / 1000000),
+    SELECT least(moment + CASE jsonb_typeof(span) WHEN 'number' THEN span::numeric
+            ELSE floor((span ->> 'secs')::numeric * 1000 + (span ->> 'nanos')::numeric / 1000000) END,
         9223372036854775807)::bigint
 $$;
 
@@ -57,7 +58,7 @@ BEGIN
         RETURN ROW('no_record', NULL::text)::ratchet.cancelled;
     ELSIF was.state = 'cancelled' THEN
         RETURN ROW('stopped', was.state)::ratchet.cancelled;
-    ELSIF was.state NOT IN ('pending', 'running') THEN
+    ELSIF was.state NOT IN ('waiting', 'pending', 'running') THEN
         RETURN ROW('refused', was.state)::ratchet.cancelled;
     ELSIF was.state = 'running' AND was.attempt_started_at IS NOT NULL THEN
         UPDATE ratchet.progress SET cancel_requested = true WHERE record_id = was.record_id;

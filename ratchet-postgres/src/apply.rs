@@ -1,13 +1,13 @@
 //! Commands for single records.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use ratchet_core::RecordId;
 use ratchet_core::decide::{Answer, Refusal};
 use ratchet_core::ledger::Order;
 use sqlx::{Connection as _, PgConnection};
 
-use crate::desk::{self, Loaded};
+use crate::desk;
 use crate::error::{Fault, While as _};
 use crate::held::Held;
 use crate::options::Sources;
@@ -16,6 +16,8 @@ use crate::{notes, write};
 type Told = Result<Answer, Refusal>;
 
 /// Decides about orders in their order; a later one sees what an earlier one did.
+///
+/// Those for records that this program has leased are committed before the others are looked at, which may fail still.
 pub(crate) async fn apply(
     connection: &mut PgConnection,
     orders: &[&Order],
@@ -51,26 +53,23 @@ async fn apply_to_held(
     sources: &Sources,
     held: &Held,
 ) -> Result<Vec<Option<Told>>, Fault> {
-    let mut answers: Vec<Option<Told>> = vec![None; orders.len()];
-    let Some(mut known) = held.lay_out(&records_of(orders), sources.now()) else {
-        return Ok(answers);
+    let Some((mut known, places)) = held.lay_out(orders, sources.now()) else {
+        return Ok(vec![None; orders.len()]);
     };
-    decide(&mut known, orders, sources, &mut answers);
+    let mut decide = |(order, place): (&&Order, &Option<usize>)| {
+        let moment = sources.moment(known.now);
+        place.map(|place| known.desk.decide(place, &order.command, moment))
+    };
+    let mut answers: Vec<Option<Told>> = orders.iter().zip(&places).map(&mut decide).collect();
     if !notes::is_all_in_progress(&known.desk) {
         return Ok(vec![None; orders.len()]);
     }
     let written = write::records(connection, &known).await?;
     held.remember(&known, &written, false);
-    // What changed nothing has not been compared with its row.
-    let sure: HashSet<&RecordId> = known
-        .desk
-        .sheets
-        .iter()
-        .filter(|sheet| written.contains_key(&sheet.row))
-        .map(|sheet| &sheet.record.id)
-        .collect();
-    for (order, answer) in orders.iter().zip(&mut answers) {
-        if !sure.contains(&order.id) {
+    for (place, answer) in places.iter().zip(&mut answers) {
+        let sheet = place.and_then(|place| known.desk.sheets.get(place));
+        // What changed nothing has not been compared with its row.
+        if !sheet.is_some_and(|sheet| written.contains_key(&sheet.row)) {
             *answer = None;
         }
     }
@@ -90,18 +89,14 @@ async fn apply_to_locked(
     held.read_clock(&loaded);
     loaded.desk.log_damaged(&sources.logged);
     let mut answers = vec![None; orders.len()];
-    decide(&mut loaded, orders, sources, &mut answers);
-    let written = desk::write(&mut transaction, &loaded).await?;
-    transaction.commit().await.while_trying(doing)?;
-    held.remember(&loaded, &written, false);
-    Ok(answers.into_iter().map(|answer| answer.unwrap_or(Err(Refusal::NoRecord))).collect())
-}
-
-fn decide(loaded: &mut Loaded, orders: &[&Order], sources: &Sources, answers: &mut [Option<Told>]) {
     let places: HashMap<RecordId, Result<usize, Refusal>> = loaded.desk.places();
-    for (order, answer) in orders.iter().zip(answers) {
+    for (order, answer) in orders.iter().zip(&mut answers) {
         *answer = places.get(&order.id).cloned().map(|place| {
             place.and_then(|place| loaded.desk.decide(place, &order.command, sources.moment(loaded.now)))
         });
     }
+    let written = desk::write(&mut transaction, &loaded).await?;
+    transaction.commit().await.while_trying(doing)?;
+    held.remember(&loaded, &written, false);
+    Ok(answers.into_iter().map(|answer| answer.unwrap_or(Err(Refusal::NoRecord))).collect())
 }

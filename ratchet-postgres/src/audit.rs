@@ -1,6 +1,7 @@
 //! The audit trail, whose entries hold free text.
 
-use ratchet_core::{AuditEntry, Timestamp};
+use ratchet_core::ledger::{AuditPage, Cursor, Decided};
+use ratchet_core::{AuditEntry, Namespace, Timestamp};
 use sqlx::PgConnection;
 use sqlx::postgres::PgRow;
 
@@ -28,6 +29,37 @@ pub(crate) async fn write(connection: &mut PgConnection, entries: &[(i64, AuditE
         .await
         .while_trying("write the audit trail")?;
     Ok(())
+}
+
+/// A page of the trails of all records. The trail is walked backwards, and each record looked up.
+pub(crate) async fn log(
+    connection: &mut PgConnection,
+    namespace: &Namespace,
+    before: Option<Cursor>,
+    limit: usize,
+) -> Result<AuditPage, Fault> {
+    const LOG: &str = "SELECT a.id, a.record_id, a.at, a.by, a.action, a.reason, a.from_state, a.to_state, \
+            r.namespace, r.operation, r.key, r.generation \
+        FROM ratchet.audit AS a JOIN ratchet.records AS r ON r.id = a.record_id \
+        WHERE r.namespace = $1 AND a.id < $2 ORDER BY a.id DESC LIMIT $3";
+    let limit = limit.max(1);
+    let rows = sqlx::query(LOG)
+        .bind(namespace.as_str())
+        .bind(before.map_or(i64::MAX, |cursor| cursor.0))
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .fetch_all(connection)
+        .await
+        .while_trying("list decisions")?;
+    let decisions: Vec<Decided> = rows.iter().map(decided).collect::<Result<_, Fault>>()?;
+    let last = rows.last().filter(|_| rows.len() == limit);
+    let next = last.map(|row| Columns(row).number("id")).transpose()?;
+    Ok(AuditPage { decisions, next: next.map(Cursor) })
+}
+
+fn decided(row: &PgRow) -> Result<Decided, Fault> {
+    let columns = Columns(row);
+    let place = Cursor(columns.number("record_id")?);
+    Ok(Decided { id: columns.identity()?, place, entry: read(row)? })
 }
 
 /// Reads a row of `ratchet.audit`.

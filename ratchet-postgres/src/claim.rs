@@ -52,9 +52,9 @@ macro_rules! due_on_shelf {
 
 /// The `$6` most urgent and then longest waiting records.
 ///
-/// A look says how many each shelf gives; then as many are read there, or locked past those that others hold. Every shelf is
-/// two seeks in the index and no more rows than are wanted, so neither settled records nor those that wait for later or
-/// for somebody else cost anything.
+/// A look says how many each shelf gives, if more than one holds anything; then as many are read there, or locked past those
+/// that others hold. Every shelf is two seeks in the index and no more rows than are wanted, so neither settled records nor
+/// those that wait for later or for somebody else cost anything.
 macro_rules! due {
     ($lock:literal) => {
         concat!(
@@ -62,16 +62,20 @@ macro_rules! due {
             now!("$5"),
             " AS now), ",
             tables_of_shelves!(),
-            ", first AS (SELECT s.queue, s.operation, s.version, s.priority FROM shelf AS s CROSS JOIN LATERAL ( \
+            ", filled AS MATERIALIZED (SELECT * FROM shelf WHERE priority IS NOT NULL), \
+               first AS (SELECT s.queue, s.operation, s.version, s.priority FROM filled AS s CROSS JOIN LATERAL ( \
                    SELECT p.ready_at, p.record_id ",
             due_on_shelf!(),
             "LIMIT $6) AS w \
-               WHERE s.priority IS NOT NULL ORDER BY s.priority DESC, w.ready_at, w.record_id LIMIT $6), \
+               WHERE (SELECT count(*) FROM filled) > 1 \
+               ORDER BY s.priority DESC, w.ready_at, w.record_id LIMIT $6), \
                share AS MATERIALIZED ( \
-                   SELECT queue, operation, version, priority, count(*) AS records FROM first GROUP BY 1, 2, 3, 4) \
-             SELECT (SELECT now FROM moment) AS now, p.seen, ",
+                   SELECT queue, operation, version, priority, count(*) AS records FROM first GROUP BY 1, 2, 3, 4 \
+                   UNION ALL \
+                   SELECT queue, operation, version, priority, $6 FROM filled WHERE (SELECT count(*) FROM filled) = 1) \
+             SELECT ",
             record_columns!(),
-            " FROM share AS s CROSS JOIN LATERAL (SELECT p.xmin AS seen, p.* ",
+            ", p.seen, p.place, (SELECT now FROM moment) AS now FROM share AS s CROSS JOIN LATERAL (SELECT p.xmin AS seen, p.ctid AS place, p.* ",
             due_on_shelf!(),
             "LIMIT s.records",
             $lock,

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ratchet_core::ledger::desk::{Damaged, Desk, Sheet};
-use ratchet_core::{RecordId, Step, StepName, Timestamp};
+use ratchet_core::{RecordId, Timestamp};
 use sqlx::PgConnection;
 use sqlx::postgres::PgRow;
 
-use crate::columns::Columns;
+use crate::columns::{Columns, InOrder};
 use crate::error::{Fault, While as _};
 use crate::notes;
 use crate::row::{Snapshots, now, read, record_columns, steps_column};
@@ -33,15 +33,15 @@ pub(crate) async fn load_identities(
 ) -> Result<Loaded, Fault> {
     const BY_IDENTITY: &str = concat!(
         "SELECT ",
-        now!("$1"),
-        " AS now, p.seen, ",
         record_columns!(),
-        " FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) \
+        ", p.seen, p.place, ",
+        now!("$1"),
+        " AS now FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) \
               AS w(namespace, operation, key, generation) \
           CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS r \
               WHERE r.namespace = w.namespace AND r.operation = w.operation AND r.key = w.key \
                   AND r.generation = w.generation LIMIT 1) AS r \
-          CROSS JOIN LATERAL (SELECT p.xmin AS seen, p.* FROM ratchet.progress AS p \
+          CROSS JOIN LATERAL (SELECT p.xmin AS seen, p.ctid AS place, p.* FROM ratchet.progress AS p \
               WHERE p.record_id = r.id LIMIT 1 FOR UPDATE) AS p"
     );
     let rows = sqlx::query(BY_IDENTITY)
@@ -60,45 +60,68 @@ pub(crate) async fn load_identities(
 pub(crate) async fn lay_out(connection: &mut PgConnection, rows: &[PgRow]) -> Result<Loaded, Fault> {
     // Each row may have waited for its lock, the last one the longest.
     let now = rows.last().map_or(Ok(Timestamp::EPOCH), |row| Columns(row).time("now"))?;
-    let mut steps = load_steps(connection, rows).await?;
     let (mut desk, mut marks) = (Desk::default(), HashMap::with_capacity(rows.len()));
-    let mut snapshots = Snapshots::default();
+    let (mut snapshots, mut with_steps) = (Snapshots::default(), HashMap::new());
     for row in rows {
-        let steps = steps.remove(&Columns(row).number("id")?).unwrap_or_else(|| Ok(BTreeMap::new()));
-        match steps.and_then(|steps| read(row, steps, &mut snapshots)) {
-            Ok((number, record)) => {
-                marks.insert(number, Mark::new(Columns(row).seen()?, &record));
-                desk.sheets.push(Sheet::new(number, record));
+        let mut cells = InOrder::new(row);
+        let (number, record) = match read(&mut cells, &mut snapshots) {
+            Ok(sound) => sound,
+            Err(Fault::Damaged(what)) => {
+                desk.damaged.push(damaged(row, what)?);
+                continue;
             }
-            Err(Fault::Damaged(what)) => desk.damaged.push(damaged(row, what)?),
             Err(fault) => return Err(fault),
+        };
+        let has_steps = cells.next()?;
+        // What only a tombstone needs.
+        cells.skip(3);
+        let seen = cells.seen()?;
+        if has_steps {
+            with_steps.insert(number, seen);
+        } else {
+            marks.insert(number, Mark::new(seen, &record));
         }
+        desk.sheets.push(Sheet::new(number, record));
     }
-    Ok(Loaded { desk, now, marks })
+    let mut loaded = Loaded { desk, now, marks };
+    if !with_steps.is_empty() {
+        add_steps(connection, &mut loaded, &with_steps).await?;
+    }
+    Ok(loaded)
 }
-
-type Steps = Result<BTreeMap<StepName, Step>, Fault>;
 
 /// The steps of those rows that have some. By a statement of its own: the one that waited for the locks sees other tables
 /// as they were before it waited.
-async fn load_steps(connection: &mut PgConnection, rows: &[PgRow]) -> Result<HashMap<i64, Steps>, Fault> {
+async fn add_steps(
+    connection: &mut PgConnection,
+    loaded: &mut Loaded,
+    with_steps: &HashMap<i64, Seen>,
+) -> Result<(), Fault> {
     const STEPS: &str = concat!(
         "SELECT p.record_id, ",
         steps_column!(),
         " FROM ratchet.progress AS p WHERE p.record_id = ANY($1)"
     );
-    let mut with_steps = Vec::new();
-    for row in rows {
-        let row = Columns(row);
-        if row.flag("has_steps")? {
-            with_steps.push(row.number("id")?);
+    let numbers: Vec<i64> = with_steps.keys().copied().collect();
+    let rows = sqlx::query(STEPS).bind(numbers).fetch_all(connection).await.while_trying("load steps")?;
+    let steps = rows.iter().map(|row| Ok((Columns(row).number("record_id")?, Columns(row).steps())));
+    let mut steps = steps.collect::<Result<HashMap<_, _>, Fault>>()?;
+    for mut sheet in std::mem::take(&mut loaded.desk.sheets) {
+        if let Some(seen) = with_steps.get(&sheet.row) {
+            match steps.remove(&sheet.row).unwrap_or_else(|| Ok(BTreeMap::new())) {
+                Ok(steps) => sheet.record.steps = steps,
+                Err(Fault::Damaged(what)) => {
+                    let (row, id) = (sheet.row, Some(sheet.record.id));
+                    loaded.desk.damaged.push(Damaged { row, id, what });
+                    continue;
+                }
+                Err(fault) => return Err(fault),
+            }
+            loaded.marks.insert(sheet.row, Mark::new(*seen, &sheet.record));
         }
+        loaded.desk.sheets.push(sheet);
     }
-    if with_steps.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let rows = sqlx::query(STEPS).bind(with_steps).fetch_all(connection).await.while_trying("load steps")?;
-    rows.iter().map(|row| Ok((Columns(row).number("record_id")?, Columns(row).steps()))).collect()
+    Ok(())
 }
 
 fn damaged(row: &PgRow, what: &'static str) -> Result<Damaged, Fault> {

@@ -39,8 +39,8 @@ pub async fn enqueue_in<O: Operation>(
     request: Request<O>,
 ) -> Result<Enqueued<OutputOf<O>>, EnqueueError> {
     let submission = request.into_submission(&Namespace::DEFAULT)?;
-    let digest = submission.id.digest();
-    answered::<O>(digest, submit_in(connection, &submission).await?)
+    let answer = submit_in(connection, &submission).await?;
+    answered::<O>(&submission.id, answer)
 }
 
 /// Submits in the caller's own transaction: the record exists if, and only if, the transaction commits, and the commit
@@ -98,7 +98,7 @@ async fn told(
 ) -> Result<Submitted, LedgerError> {
     let since = Instant::now();
     // Whoever made it, all listeners are told.
-    let terms = Terms { now, tone: Some("") };
+    let terms = Terms { now, bell: None, look_first: false };
     submit_whole_or_not(connection, submission, terms).await.map_err(|fault| fault.told(since.elapsed()))
 }
 

@@ -4,10 +4,11 @@
 //! about as it is known here, and the write insists on the row being the same still: one round trip instead of five. Where
 //! it is not, the row is loaded and locked, and everything is decided anew.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use ratchet_core::ledger::Order;
 use ratchet_core::ledger::desk::{Desk, Sheet};
 use ratchet_core::{Payload, Record, RecordId, State, Timestamp};
 use tokio::time::Instant;
@@ -32,7 +33,7 @@ struct Copy {
 /// What is known without a look.
 #[derive(Debug)]
 pub(crate) struct Held {
-    records: Mutex<HashMap<RecordId, Copy>>,
+    records: Mutex<HashMap<RecordId, Box<Copy>>>,
     clock: Mutex<Option<(Timestamp, Instant)>>,
     no_input: Payload,
 }
@@ -42,7 +43,7 @@ impl Held {
         Self { records: Mutex::default(), clock: Mutex::default(), no_input: Payload::from_stored("") }
     }
 
-    fn records(&self) -> MutexGuard<'_, HashMap<RecordId, Copy>> {
+    fn records(&self) -> MutexGuard<'_, HashMap<RecordId, Box<Copy>>> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -53,16 +54,26 @@ impl Held {
         (passed < CLOCK_TRUSTED_FOR).then(|| read.after(passed))
     }
 
-    /// Lays on a desk what is known of these records; the others have to be loaded.
-    pub(crate) fn lay_out(&self, ids: &BTreeSet<&RecordId>, own_clock: Option<i64>) -> Option<Loaded> {
+    /// Lays on a desk what is known of the records of these orders, and says for each order where; the others have to be
+    /// loaded.
+    pub(crate) fn lay_out(
+        &self,
+        orders: &[&Order],
+        own_clock: Option<i64>,
+    ) -> Option<(Loaded, Vec<Option<usize>>)> {
         let now = own_clock.map(Timestamp::from_millis).or_else(|| self.now())?;
-        let mut loaded = Loaded { desk: Desk::default(), now, marks: HashMap::new() };
+        let mut loaded = Loaded { desk: Desk::default(), now, marks: HashMap::with_capacity(orders.len()) };
+        let mut known: HashMap<&RecordId, Option<usize>> = HashMap::with_capacity(orders.len());
         let records = self.records();
-        for copy in ids.iter().filter_map(|id| records.get(*id)) {
-            loaded.marks.insert(copy.row, Mark::new(copy.seen, &copy.record));
-            loaded.desk.sheets.push(Sheet::new(copy.row, copy.record.clone()));
-        }
-        Some(loaded).filter(|loaded| !loaded.desk.sheets.is_empty())
+        let mut lay = |id: &RecordId| {
+            let Copy { row, seen, record } = &**records.get(id)?;
+            loaded.marks.insert(*row, Mark::new(*seen, record));
+            loaded.desk.sheets.push(Sheet::new(*row, record.clone()));
+            Some(loaded.desk.sheets.len() - 1)
+        };
+        let places: Vec<_> =
+            orders.iter().map(|order| *known.entry(&order.id).or_insert_with(|| lay(&order.id))).collect();
+        (!loaded.desk.sheets.is_empty()).then_some((loaded, places))
     }
 
     /// Keeps the clock in mind that rows were read with.
@@ -86,7 +97,7 @@ impl Held {
                 Some(seen) if sheet.record.state == State::Running => {
                     if new_too || records.contains_key(id) {
                         let record = Record { input: self.no_input.clone(), ..sheet.record.clone() };
-                        records.insert(id.clone(), Copy { row: sheet.row, seen: *seen, record });
+                        records.insert(id.clone(), Box::new(Copy { row: sheet.row, seen: *seen, record }));
                     }
                 }
                 // Settled, or somebody else has written it.

@@ -35,7 +35,8 @@ pub(crate) trait Work: Send + Sync + 'static {
     /// What is told of a connection that failed while it did this.
     const DOING: &'static str;
 
-    /// Answers all questions in one transaction, or none. `each_alone` if no two of them belong to one call.
+    /// Answers all questions, each of them wholly or not at all. After an error some may have been answered, so that they are
+    /// answered alike when they are asked again. `each_alone` if no two of them belong to one call.
     fn answer(
         &self,
         connection: &mut PgConnection,
@@ -45,6 +46,12 @@ pub(crate) trait Work: Send + Sync + 'static {
 
     /// Sees the answers after the commit and before their callers do.
     fn committed(&self, _: &[Self::Answer]) {}
+
+    /// Whether the questions of one call have nothing to do with each other, so that what concerns one of them must not
+    /// stop the others either.
+    fn are_independent(_: &[Self::Question]) -> bool {
+        false
+    }
 
     /// Whether a call is not worth an answer once its caller went away.
     const NEEDS_CALLER: bool = false;
@@ -123,6 +130,10 @@ impl<W: Work> Worker<W> {
                 Err(fault) if fault.concerns_one_call() && calls.len() > 1 => {
                     waiting.extend(calls.into_iter().rev().map(|call| vec![call]));
                 }
+                Err(fault) if fault.concerns_one_call() && calls.iter().any(can_be_taken_apart::<W>) => {
+                    let each = calls.into_iter().flat_map(take_apart::<W>).map(|call| vec![call]);
+                    waiting.extend(each.collect::<Vec<_>>().into_iter().rev());
+                }
                 Err(Fault::Busy | Fault::OldSnapshot) if calls.len() == 1 => {
                     calls.drain(..).for_each(|call| self.wait_with(call));
                 }
@@ -148,6 +159,31 @@ impl<W: Work> Worker<W> {
             session.close().await;
         });
     }
+}
+
+fn can_be_taken_apart<W: Work>(call: &CallOf<W>) -> bool {
+    call.questions.len() > 1 && W::are_independent(&call.questions)
+}
+
+/// A call for each question, whose answers become that of the whole.
+fn take_apart<W: Work>(call: CallOf<W>) -> Vec<CallOf<W>> {
+    let Call { questions, reply } = call;
+    let alone = |question| {
+        let (reply, answer) = oneshot::channel();
+        (Call { questions: vec![question], reply }, answer)
+    };
+    let (calls, answers): (Vec<_>, Vec<_>) = questions.into_iter().map(alone).unzip();
+    tokio::spawn(async move {
+        let mut all = Vec::with_capacity(answers.len());
+        for answer in answers {
+            match answer.await.unwrap_or(Err(LedgerError::Closed)) {
+                Ok(own) => all.extend(own),
+                Err(error) => return drop(reply.send(Err(error))),
+            }
+        }
+        let _ = reply.send(Ok(all));
+    });
+    calls
 }
 
 async fn answer<W: Work>(

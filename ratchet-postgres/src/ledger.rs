@@ -2,14 +2,17 @@
 
 use std::fmt;
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
+use ratchet_core::ledger::follow::{Followers, ended, waits_again};
 use ratchet_core::ledger::{
-    AwaitedEnds, Capabilities, Claim, Count, Declaration, Declared, Filter, Inspection, Ledger, LedgerFuture,
-    MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
+    AuditPage, AwaitedEnds, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
+    DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
+    Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use ratchet_core::{
     Attempt, AuditEntry, HiddenPaths, HighWaterFile, Key, LedgerError, Namespace, Record, RecordId,
@@ -22,13 +25,17 @@ use tokio::task::JoinSet;
 use crate::bell::Bell;
 use crate::claim::Claiming;
 use crate::error::Fault;
+use crate::follow::{Looked, Whose};
 use crate::held::Held;
 use crate::lane::Lane;
 use crate::options::{Opened, PostgresOptions, Sources};
 use crate::readers::{Lent, Readers};
 use crate::session::Connector;
 use crate::works::{Admits, Applies, Claims, Submits};
-use crate::{declare, gates, inspect, maintenance, mark, overview, read};
+use crate::{audit, declare, document, follow, gates, inspect, maintenance, mark, overview, read};
+
+/// How many waiting records are looked at when one of them waits anew.
+const MOST_LOOKED_AT: usize = 1024;
 
 /// A ledger in a PostgreSQL database.
 ///
@@ -65,6 +72,9 @@ pub struct PostgresLedger {
     sources: Sources,
     bell: Arc<Bell>,
     ends: AwaitedEnds,
+    followers: Followers,
+    /// Up to where records that wait have been looked at.
+    looked_behind: AtomicI64,
     runtime: Handle,
     listening: Once,
     background: Mutex<JoinSet<()>>,
@@ -90,7 +100,8 @@ impl PostgresLedger {
         let Opened { connector, sources } = opened;
         let bell = Bell::new(sources.random.bits());
         let readers = Arc::new(Readers::new(connector.clone()));
-        let submits = Submits { sources: sources.clone(), bell: Arc::clone(&bell) };
+        let submits =
+            Submits { sources: sources.clone(), bell: Arc::clone(&bell), repeated: AtomicBool::new(false) };
         let (held, ends) = (Arc::new(Held::new()), AwaitedEnds::default());
         let applies = Applies {
             sources: sources.clone(),
@@ -115,6 +126,8 @@ impl PostgresLedger {
             sources,
             bell,
             ends,
+            followers: Followers::default(),
+            looked_behind: AtomicI64::new(0),
             runtime: Handle::current(),
             listening: Once::new(),
             background: Mutex::new(background),
@@ -153,6 +166,31 @@ impl PostgresLedger {
         self.told(self.readers.write(doing, writes).await)
     }
 
+    /// Decides about followers.
+    async fn follow_those(&self, whose: Whose) -> Result<Looked, LedgerError> {
+        let (whose, sources) = (&whose, &self.sources);
+        let looked = self
+            .write("decide about records that wait", |mut lent| async move {
+                let answer = follow::follow(&mut lent, whose, sources).await;
+                lent.keep(answer)
+            })
+            .await?;
+        if looked.due {
+            self.bell.ring();
+        }
+        Ok(looked)
+    }
+
+    /// Decides about those that come after records that have just ended. What fails is done by [`follow`](Ledger::follow)
+    /// later.
+    async fn follow_ended(&self, ended: Vec<RecordId>) {
+        if !ended.is_empty()
+            && let Err(error) = self.follow_those(Whose::Ended(ended)).await
+        {
+            tracing::warn!(%error, "records that wait were not decided about; trying again later");
+        }
+    }
+
     /// A process that never sleeps on the ledger needs no connection that listens.
     fn listen(&self) {
         self.listening.call_once(|| {
@@ -170,7 +208,14 @@ impl Ledger for PostgresLedger {
 
     fn submit(&self, submissions: Vec<Submission>) -> LedgerFuture<'_, Vec<Submitted>> {
         Box::pin(async move {
+            let before: Vec<RecordId> =
+                submissions.iter().filter_map(|one| Some(one.after.as_ref()?.id.clone())).collect();
             let answers = self.submits.ask(submissions).await?;
+            if !before.is_empty() {
+                self.followers.set(true);
+            }
+            // They may have ended before.
+            self.follow_ended(before).await;
             answers.into_iter().map(|answer| self.told(answer)).collect()
         })
     }
@@ -180,7 +225,17 @@ impl Ledger for PostgresLedger {
     }
 
     fn apply(&self, orders: Vec<Order>) -> LedgerFuture<'_, Vec<Result<Answer, Refusal>>> {
-        Box::pin(self.applies.ask(orders))
+        Box::pin(async move {
+            let ids = self.followers.before(&orders);
+            let answers = self.applies.ask(orders).await?;
+            if waits_again(&answers)
+                && let Err(error) = self.follow(MOST_LOOKED_AT).await
+            {
+                tracing::warn!(%error, "records that wait were not decided about; trying again later");
+            }
+            self.follow_ended(ended(ids, &answers)).await;
+            Ok(answers)
+        })
     }
 
     fn admit(&self, orders: Vec<GateOrder>) -> LedgerFuture<'_, Vec<GateAnswer>> {
@@ -209,7 +264,20 @@ impl Ledger for PostgresLedger {
             if ended > 0 {
                 self.bell.ring();
             }
+            if ended > 0 && self.followers.may_wait() {
+                self.follow(limit).await?;
+            }
             Ok(ended)
+        })
+    }
+
+    fn follow(&self, limit: usize) -> LedgerFuture<'_, usize> {
+        Box::pin(async move {
+            let behind = self.looked_behind.load(Ordering::Relaxed);
+            let looked = self.follow_those(Whose::Any { behind, limit }).await?;
+            self.looked_behind.store(looked.last.unwrap_or(0), Ordering::Relaxed);
+            self.followers.set(looked.waiting);
+            Ok(looked.decided)
         })
     }
 
@@ -273,6 +341,27 @@ impl Ledger for PostgresLedger {
         })
     }
 
+    fn places(&self, ids: Vec<RecordId>) -> LedgerFuture<'_, Vec<Option<Cursor>>> {
+        Box::pin(async move {
+            let ids: &[&RecordId] = &ids.iter().collect::<Vec<_>>();
+            let places = self.read("look for the place of a record", |mut lent| async move {
+                let answer = overview::places(&mut lent, ids).await;
+                lent.keep(answer)
+            });
+            Ok(places.await?.into_iter().map(|place| place.map(Cursor)).collect())
+        })
+    }
+
+    fn at(&self, place: Cursor) -> LedgerFuture<'_, Option<Stored>> {
+        Box::pin(async move {
+            self.read("look a record up", |mut lent| async move {
+                let answer = overview::at(&mut lent, place).await;
+                lent.keep(answer)
+            })
+            .await
+        })
+    }
+
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {
         Box::pin(async move {
             let filter = &filter;
@@ -300,6 +389,22 @@ impl Ledger for PostgresLedger {
             let id = &id;
             self.read("look a record up", |mut lent| async move {
                 let answer = read::audit(&mut lent, id).await;
+                lent.keep(answer)
+            })
+            .await
+        })
+    }
+
+    fn audit_log(
+        &self,
+        namespace: Namespace,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> LedgerFuture<'_, AuditPage> {
+        Box::pin(async move {
+            let namespace = &namespace;
+            self.read("list decisions", |mut lent| async move {
+                let answer = audit::log(&mut lent, namespace, before, limit).await;
                 lent.keep(answer)
             })
             .await
@@ -361,6 +466,39 @@ impl Ledger for PostgresLedger {
 
     fn high_water_file(&self) -> Option<HighWaterFile> {
         None
+    }
+
+    fn document(&self, id: DocumentId) -> LedgerFuture<'_, Option<Document>> {
+        Box::pin(async move {
+            let id = &id;
+            self.read("read a document", |mut lent| async move {
+                let answer = document::find(&mut lent, id).await;
+                lent.keep(answer)
+            })
+            .await
+        })
+    }
+
+    fn documents(&self, query: DocumentQuery) -> LedgerFuture<'_, Vec<Document>> {
+        Box::pin(async move {
+            let query = &query;
+            self.read("read documents", |mut lent| async move {
+                let answer = document::query(&mut lent, query).await;
+                lent.keep(answer)
+            })
+            .await
+        })
+    }
+
+    fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten> {
+        Box::pin(async move {
+            let write = &write;
+            self.write("write a document", |mut lent| async move {
+                let answer = document::write(&mut lent, write).await;
+                lent.keep(answer)
+            })
+            .await
+        })
     }
 
     fn inspect(&self) -> LedgerFuture<'_, Inspection> {

@@ -38,9 +38,9 @@ async fn load_over(connection: &mut PgConnection, limit: usize, sources: &Source
              WHERE state = 'running' AND lease_until > (SELECT now FROM moment) + $2 \
              ORDER BY lease_until LIMIT $3) \
             LIMIT $3) \
-         SELECT (SELECT now FROM moment) AS now, p.xmin AS seen, ",
+         SELECT ",
         record_columns!(),
-        " FROM over JOIN ratchet.progress AS p USING (record_id) JOIN ratchet.records AS r ON r.id = p.record_id \
+        ", p.xmin AS seen, p.ctid AS place, (SELECT now FROM moment) AS now FROM over JOIN ratchet.progress AS p USING (record_id) JOIN ratchet.records AS r ON r.id = p.record_id \
           WHERE p.state = 'running' FOR UPDATE OF p SKIP LOCKED"
     );
     let mut looked_at = limit;
@@ -79,7 +79,7 @@ pub(crate) async fn purge(
         attempt AS (DELETE FROM ratchet.attempts WHERE record_id = ANY($1)), \
         entry AS (DELETE FROM ratchet.audit WHERE record_id = ANY($1)) \
         UPDATE ratchet.records AS r SET ended_as = s.state, ended_at = s.settled_at, policy = NULL, contract = NULL, \
-            input = NULL FROM settled AS s WHERE r.id = s.record_id";
+            input = NULL, group_id = NULL, comes_after = NULL, after_id = NULL FROM settled AS s WHERE r.id = s.record_id";
     let doing = "purge records";
     let mut transaction = connection.begin().await.while_trying(doing)?;
     let over: Vec<i64> = sqlx::query_scalar(OVER)

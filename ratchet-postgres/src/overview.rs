@@ -1,13 +1,14 @@
 //! What people ask for who do not know the whole identity of a record, or want to know how all of them stand.
 
 use ratchet_core::decide::Stored;
-use ratchet_core::ledger::{Count, Served};
-use ratchet_core::{Key, Namespace, Record};
+use ratchet_core::ledger::{Count, Cursor, Served};
+use ratchet_core::{Key, Namespace, Record, RecordId};
 use sqlx::PgConnection;
 
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
-use crate::row::{Snapshots, now, read, read_stored, record_columns, steps_column};
+use crate::row::{Snapshots, now, read_stored, read_with_steps, record_columns, steps_column};
+use crate::write::column;
 
 /// Goes from operation to operation by one seek each, so that a key is found without reading all of them.
 pub(crate) async fn under_key(
@@ -33,6 +34,39 @@ pub(crate) async fn under_key(
     let rows = sqlx::query(UNDER_KEY).bind(namespace.as_str()).bind(key.as_str()).fetch_all(connection).await;
     let (rows, mut snapshots) = (rows.while_trying("look a key up")?, Snapshots::default());
     rows.iter().map(|row| read_stored(row, &mut snapshots)).collect()
+}
+
+/// The number of each of these records, also of those that are tombstones.
+pub(crate) async fn places(
+    connection: &mut PgConnection,
+    ids: &[&RecordId],
+) -> Result<Vec<Option<i64>>, Fault> {
+    const PLACES: &str = "SELECT (SELECT r.id FROM ratchet.records AS r \
+            WHERE r.namespace = w.namespace AND r.operation = w.operation AND r.key = w.key \
+                AND r.generation = w.generation) \
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY \
+            AS w(namespace, operation, key, generation, number) ORDER BY w.number";
+    sqlx::query_scalar(PLACES)
+        .bind(column(ids, |id| id.namespace.as_str()))
+        .bind(column(ids, |id| id.operation.as_str()))
+        .bind(column(ids, |id| id.key.as_str()))
+        .bind(column(ids, |id| i64::from(id.generation.get())))
+        .fetch_all(connection)
+        .await
+        .while_trying("look for the place of a record")
+}
+
+pub(crate) async fn at(connection: &mut PgConnection, place: Cursor) -> Result<Option<Stored>, Fault> {
+    const AT: &str = concat!(
+        "SELECT ",
+        record_columns!(),
+        ", ",
+        steps_column!(),
+        " FROM ratchet.records AS r LEFT JOIN ratchet.progress AS p ON p.record_id = r.id WHERE r.id = $1"
+    );
+    let row = sqlx::query(AT).bind(place.0).fetch_optional(connection).await;
+    let row = row.while_trying("look a record up")?;
+    row.as_ref().map(|row| read_stored(row, &mut Snapshots::default())).transpose()
 }
 
 pub(crate) async fn census(
@@ -79,17 +113,24 @@ pub(crate) async fn to_reconcile(
     );
     let (operations, versions): (Vec<&str>, Vec<&str>) =
         served.iter().map(|one| (one.operation.as_str(), one.version.as_str())).unzip();
-    let rows = sqlx::query(TO_RECONCILE)
-        .bind(namespace.as_str())
-        .bind(operations)
-        .bind(versions)
-        .bind(now)
-        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .fetch_all(connection)
-        .await
-        .while_trying("look for records to ask about")?;
-    // One that cannot be read keeps nobody from the others.
-    let mut snapshots = Snapshots::default();
-    let records = rows.iter().filter_map(|row| read(row, Columns(row).steps().ok()?, &mut snapshots).ok());
-    Ok(records.map(|(_, record)| record).collect())
+    let mut looked_at = limit;
+    loop {
+        let rows = sqlx::query(TO_RECONCILE)
+            .bind(namespace.as_str())
+            .bind(&operations)
+            .bind(&versions)
+            .bind(now)
+            .bind(i64::try_from(looked_at).unwrap_or(i64::MAX))
+            .fetch_all(&mut *connection)
+            .await
+            .while_trying("look for records to ask about")?;
+        // One that cannot be read keeps nobody from the others, and takes no place of theirs.
+        let mut snapshots = Snapshots::default();
+        let sound = rows.iter().filter_map(|row| read_with_steps(row, &mut snapshots).ok());
+        let records: Vec<Record> = sound.map(|(_, record)| record).take(limit).collect();
+        if records.len() == limit || rows.len() < looked_at {
+            return Ok(records);
+        }
+        looked_at = looked_at.saturating_mul(2);
+    }
 }

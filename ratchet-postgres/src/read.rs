@@ -14,7 +14,7 @@ use crate::claim::{offer_columns, tables_of_shelves};
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
 use crate::room;
-use crate::row::{Snapshots, now, read, read_stored, record_columns, steps_column};
+use crate::row::{Snapshots, now, read_stored, read_with_steps, record_columns, steps_column};
 
 pub(crate) async fn find(connection: &mut PgConnection, id: &RecordId) -> Result<Option<Stored>, Fault> {
     const STORED: &str = concat!(
@@ -86,24 +86,52 @@ fn read_attempt(row: &PgRow) -> Result<Attempt, Fault> {
     })
 }
 
-/// A page of records. A state is part of the text, so that the planner sees which index holds few others.
+/// A page of records, in the order that the filter wants. A state is part of the text, so that the planner sees which index
+/// holds few others.
 macro_rules! listing {
-    ($condition:literal) => {
-        listing!($condition, "p.record_id")
+    ($filter:ident, $condition:literal) => {
+        if $filter.newest_first {
+            listing!(records: $condition, "p.record_id < $3", "p.record_id DESC")
+        } else {
+            listing!(records: $condition, "p.record_id > $3", "p.record_id")
+        }
     };
     // An expression as the order, so that the planner cannot walk the primary key past all that has settled.
-    (few: $condition:literal) => {
-        listing!($condition, "p.record_id + 0")
+    ($filter:ident, few: $condition:literal) => {
+        if $filter.newest_first {
+            listing!(records: $condition, "p.record_id < $3", "p.record_id + 0 DESC")
+        } else {
+            listing!(records: $condition, "p.record_id > $3", "p.record_id + 0")
+        }
     };
-    ($condition:literal, $order:literal) => {
+    (records: $condition:literal, $place:literal, $order:literal) => {
         concat!(
             "SELECT ",
             record_columns!(),
             ", ",
             steps_column!(),
             " FROM ratchet.progress AS p JOIN ratchet.records AS r ON r.id = p.record_id \
-              WHERE p.namespace = $1 AND ($2::text IS NULL OR p.operation = $2) AND p.record_id > $3",
+              WHERE p.namespace = $1 AND ($2::text IS NULL OR p.operation = $2) \
+                  AND ($5::bigint IS NULL OR r.created_at < $5) AND ",
+            $place,
             $condition,
+            " ORDER BY ",
+            $order,
+            " LIMIT $4"
+        )
+    };
+    // A page of a group, which goes by an index of its own.
+    (group: $place:literal, $order:literal) => {
+        concat!(
+            "SELECT ",
+            record_columns!(),
+            ", ",
+            steps_column!(),
+            " FROM ratchet.records AS r CROSS JOIN LATERAL (SELECT * FROM ratchet.progress AS t \
+                  WHERE t.record_id = r.id LIMIT 1) AS p \
+              WHERE r.namespace = $1 AND ($2::text IS NULL OR r.operation = $2) AND r.group_id = $6 \
+                  AND ($7::text IS NULL OR p.state = $7) AND ($5::bigint IS NULL OR r.created_at < $5) AND ",
+            $place,
             " ORDER BY ",
             $order,
             " LIMIT $4"
@@ -111,34 +139,46 @@ macro_rules! listing {
     };
 }
 
-fn listing_of(state: Option<State>) -> &'static str {
-    match state {
-        None => listing!(""),
-        Some(State::Pending) => listing!(few: " AND p.state = 'pending'"),
-        Some(State::Running) => listing!(few: " AND p.state = 'running'"),
-        Some(State::Succeeded) => listing!(" AND p.state = 'succeeded'"),
-        Some(State::Failed) => listing!(few: " AND p.state = 'failed'"),
-        Some(State::Exhausted) => listing!(few: " AND p.state = 'exhausted'"),
-        Some(State::Uncertain) => listing!(few: " AND p.state = 'uncertain'"),
-        Some(State::Cancelled) => listing!(" AND p.state = 'cancelled'"),
-        Some(State::Abandoned) => listing!(few: " AND p.state = 'abandoned'"),
+fn listing_of(filter: &Filter) -> &'static str {
+    if filter.group.is_some() {
+        return if filter.newest_first {
+            listing!(group: "r.id < $3", "r.id DESC")
+        } else {
+            listing!(group: "r.id > $3", "r.id")
+        };
+    }
+    match filter.state {
+        None => listing!(filter, ""),
+        Some(State::Waiting) => listing!(filter, few: " AND p.state = 'waiting'"),
+        Some(State::Pending) => listing!(filter, few: " AND p.state = 'pending'"),
+        Some(State::Running) => listing!(filter, few: " AND p.state = 'running'"),
+        Some(State::Succeeded) => listing!(filter, " AND p.state = 'succeeded'"),
+        Some(State::Failed) => listing!(filter, few: " AND p.state = 'failed'"),
+        Some(State::Exhausted) => listing!(filter, few: " AND p.state = 'exhausted'"),
+        Some(State::Uncertain) => listing!(filter, few: " AND p.state = 'uncertain'"),
+        Some(State::Cancelled) => listing!(filter, " AND p.state = 'cancelled'"),
+        Some(State::Abandoned) => listing!(filter, few: " AND p.state = 'abandoned'"),
+        Some(State::Skipped) => listing!(filter, " AND p.state = 'skipped'"),
     }
 }
 
 pub(crate) async fn list(connection: &mut PgConnection, filter: &Filter) -> Result<Page, Fault> {
     let limit = filter.limit.max(1);
-    let rows = sqlx::query(listing_of(filter.state))
+    let mut query = sqlx::query(listing_of(filter))
         .bind(filter.namespace.as_str())
         .bind(filter.operation.as_ref().map(OperationName::as_str))
-        .bind(filter.after.map_or(0, |cursor| cursor.0))
+        .bind(filter.after.unwrap_or(filter.first_place()).0)
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .fetch_all(connection)
-        .await
-        .while_trying("list records")?;
+        .bind(filter.created_before.map(Timestamp::as_millis));
+    if let Some(group) = &filter.group {
+        query = query.bind(group.as_str()).bind(filter.state.map(State::as_str));
+    }
+    let rows = query.fetch_all(connection).await.while_trying("list records")?;
     let (mut page, mut snapshots) = (Page::default(), Snapshots::default());
     for row in &rows {
-        let (place, record) = read(row, Columns(row).steps()?, &mut snapshots)?;
+        let (place, record) = read_with_steps(row, &mut snapshots)?;
         page.records.push(record);
+        page.places.push(Cursor(place));
         page.next = Some(Cursor(place));
     }
     if page.records.len() < limit {

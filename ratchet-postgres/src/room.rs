@@ -35,10 +35,10 @@ pub(crate) async fn hold(connection: &mut PgConnection, claims: &[&Claim]) -> Re
     Ok(())
 }
 
-/// One range of the index of running records for each operation.
+/// One range of the index of leases for each operation.
 const RUNNING: &str = "SELECT w.operation, ( \
         SELECT count(*) FROM ratchet.progress AS p \
-        WHERE p.lease_until IS NOT NULL AND p.namespace = $1 AND p.operation = w.operation) AS attempts \
+        WHERE p.state = 'running' AND p.namespace = $1 AND p.operation = w.operation) AS attempts \
     FROM unnest($2::text[]) AS w(operation)";
 
 /// What the limits of these offers leave. A lease counts until it has ended, also if it is over.
@@ -90,7 +90,7 @@ mod tests {
         let plan = sqlx::raw_sql(explain).fetch_all(&mut connection).await.unwrap();
         let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
         let plan = plan.join("\n");
-        assert!(plan.contains("using progress_running on progress"), "{plan}");
+        assert!(plan.contains("using progress_leased on progress"), "{plan}");
         assert!(plan.contains("(namespace = $1) AND (operation = w.operation)"), "{plan}");
     }
 }

@@ -1,17 +1,16 @@
 //! Between a record and its rows in `records`, `progress` and `steps`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use ratchet_core::decide::Stored;
 use ratchet_core::{
-    Effect, Payload, Policy, Priority, Record, Step, StepName, StepState, Terms, Timestamp, Tombstone,
-    serde_json,
+    Effect, Namespace, OperationName, Payload, Policy, Priority, Queue, Record, RecordId, Step, StepName,
+    StepState, Terms, Timestamp, Token, Tombstone, Version, serde_json,
 };
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgRow;
 
-use crate::columns::{Columns, by_json};
+use crate::columns::{Columns, InOrder, by_json, by_name};
 use crate::error::Fault;
 
 /// The database's clock, unless this parameter holds a moment of the caller's.
@@ -26,14 +25,14 @@ macro_rules! now {
 }
 pub(crate) use now;
 
-/// What [`read`] reads but for the steps, from `records AS r` and `progress AS p`.
+/// What [`read`] reads but for the steps, from `records AS r` and `progress AS p`: in this order, and before all else.
 macro_rules! record_columns {
     () => {
-        "r.id, r.namespace, r.operation, r.key, r.generation, r.version, r.fingerprint, r.created_at, r.policy, \
-         r.contract, r.input, r.ended_at, r.ended_as, p.record_id, p.queue, p.priority, p.state, p.ready_at, p.token, \
-         p.attempt_worker, p.lease_until, p.attempt_started_at, p.attempts, p.spent, p.may_be_applied, \
-         p.first_started_at, p.pin, p.cancel_requested, p.risk_accepted, p.cause, p.uncertainty, p.reconcile_at, \
-         p.settled_at, p.result, p.has_steps"
+        "r.id, r.namespace, r.operation, r.key, r.generation, r.version, r.fingerprint, r.input, r.policy, r.contract, \
+         r.group_id, r.comes_after, r.created_at, p.queue, p.priority, p.state, p.ready_at, p.token, p.lease_until, \
+         p.attempt_worker, p.attempt_started_at, p.attempts, p.spent, p.may_be_applied, p.first_started_at, p.pin, \
+         p.cancel_requested, p.risk_accepted, p.result, p.cause, p.uncertainty, p.reconcile_at, p.settled_at, \
+         p.has_steps, p.record_id, r.ended_at, r.ended_as"
     };
 }
 pub(crate) use record_columns;
@@ -142,68 +141,110 @@ pub(crate) fn purge_at(record: &Record) -> Option<Timestamp> {
     record.is_purgeable(at).then_some(at)
 }
 
-/// Policies and contracts of rows that are read together: nearly all of them have the same few.
+/// Texts of rows that are read together and what they mean: nearly all rows have the same few.
 #[derive(Default)]
 pub(crate) struct Snapshots<'a> {
-    policies: HashMap<&'a str, Policy>,
-    contracts: HashMap<&'a str, Terms>,
+    policies: Known<'a, Policy>,
+    contracts: Known<'a, Terms>,
+    namespaces: Known<'a, Namespace>,
+    operations: Known<'a, OperationName>,
+    versions: Known<'a, Version>,
+    queues: Known<'a, Queue>,
 }
 
-fn known<'a, T: Clone + DeserializeOwned>(seen: &mut HashMap<&'a str, T>, text: &'a str) -> Result<T, Fault> {
-    if let Some(value) = seen.get(text) {
-        return Ok(value.clone());
+/// What texts of some column mean.
+pub(crate) struct Known<'a, T>(Vec<(&'a str, T)>);
+
+impl<T> Default for Known<'_, T> {
+    fn default() -> Self {
+        Self(Vec::new())
     }
-    let value: T = by_json(text)?;
-    seen.insert(text, value.clone());
-    Ok(value)
 }
 
-/// Reads [`record_columns`]: the row's number and the record, with the steps that were read for it.
-pub(crate) fn read<'a>(
-    row: &'a PgRow,
-    steps: BTreeMap<StepName, Step>,
-    snapshots: &mut Snapshots<'a>,
-) -> Result<(i64, Record), Fault> {
-    let row = Columns(row);
-    let effect = Effect {
-        contract: known(&mut snapshots.contracts, row.text("contract")?)?,
-        may_be_applied: row.flag("may_be_applied")?,
-        first_started_at: row.time_if_any("first_started_at")?,
-        pin: row.json_if_any("pin")?,
+impl<'a, T: Clone> Known<'a, T> {
+    /// What this text means, read the first time that it is met.
+    pub(crate) fn value(
+        &mut self,
+        text: &'a str,
+        read: impl Fn(&str) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        if let Some((_, value)) = self.0.iter().rev().find(|(known, _)| *known == text) {
+            return Ok(value.clone());
+        }
+        let value = read(text)?;
+        // Those that follow are most likely like the last ones.
+        if self.0.len() < MOST_KNOWN {
+            self.0.push((text, value.clone()));
+        }
+        Ok(value)
+    }
+}
+
+/// Looked through one by one, so there must not be many.
+const MOST_KNOWN: usize = 32;
+
+/// Reads [`record_columns`] up to the flag that says whether there are steps: the row's number, and the record without
+/// them.
+pub(crate) fn read<'a>(row: &mut InOrder<'a>, known: &mut Snapshots<'a>) -> Result<(i64, Record), Fault> {
+    let number = row.next()?;
+    let id = RecordId {
+        namespace: known.namespaces.value(row.next()?, by_name)?,
+        operation: known.operations.value(row.next()?, by_name)?,
+        key: row.key()?,
+        generation: row.generation()?,
     };
+    let version = known.versions.value(row.next()?, by_name)?;
+    let fingerprint = row.fingerprint()?;
+    let input = Payload::from_stored(row.next::<&str>()?);
+    let policy = known.policies.value(row.next()?, by_json)?;
+    let contract = known.contracts.value(row.next()?, by_json)?;
     let record = Record {
-        id: row.identity()?,
-        version: row.name("version")?,
-        fingerprint: row.fingerprint("fingerprint")?,
-        input: Payload::from_stored(row.text("input")?),
-        policy: known(&mut snapshots.policies, row.text("policy")?)?,
-        queue: row.name("queue")?,
-        priority: Priority(row.priority("priority")?),
-        created_at: row.time("created_at")?,
-        state: row.state("state")?,
-        ready_at: row.time("ready_at")?,
-        token: row.token("token")?,
+        group: row.next::<Option<&str>>()?.map(by_name).transpose()?,
+        after: row.after(&id.namespace)?,
+        id,
+        version,
+        fingerprint,
+        input,
+        policy,
+        created_at: row.time()?,
+        queue: known.queues.value(row.next()?, by_name)?,
+        priority: Priority(row.next()?),
+        state: row.state()?,
+        ready_at: row.time()?,
+        token: Token::new(row.small()?),
         lease: row.lease()?,
-        attempts: row.small("attempts")?,
-        spent: row.small("spent")?,
-        effect,
-        steps,
-        cancel_requested: row.flag("cancel_requested")?,
-        risk_accepted: row.flag("risk_accepted")?,
-        result: row.text_if_any("result")?.map(Payload::from_stored),
-        cause: row.json_if_any("cause")?,
-        uncertainty: row.name_if_any("uncertainty")?,
-        reconcile_at: row.time_if_any("reconcile_at")?,
-        settled_at: row.time_if_any("settled_at")?,
+        attempts: row.small()?,
+        spent: row.small()?,
+        effect: Effect {
+            contract,
+            may_be_applied: row.next()?,
+            first_started_at: row.time_if_any()?,
+            pin: row.json_if_any()?,
+        },
+        steps: BTreeMap::new(),
+        cancel_requested: row.next()?,
+        risk_accepted: row.next()?,
+        result: row.next::<Option<&str>>()?.map(Payload::from_stored),
+        cause: row.json_if_any()?,
+        uncertainty: row.next::<Option<&str>>()?.map(by_name).transpose()?,
+        reconcile_at: row.time_if_any()?,
+        settled_at: row.time_if_any()?,
     };
-    Ok((row.number("id")?, record))
+    Ok((number, record))
+}
+
+/// Reads [`record_columns`] with [`steps_column`].
+pub(crate) fn read_with_steps<'a>(row: &'a PgRow, known: &mut Snapshots<'a>) -> Result<(i64, Record), Fault> {
+    let (number, mut record) = read(&mut InOrder::new(row), known)?;
+    record.steps = Columns(row).steps()?;
+    Ok((number, record))
 }
 
 /// Reads a row of `records` with or without its progress, and with [`steps_column`].
 pub(crate) fn read_stored<'a>(row: &'a PgRow, snapshots: &mut Snapshots<'a>) -> Result<Stored, Fault> {
     let columns = Columns(row);
     if columns.number_if_any("record_id")?.is_some() {
-        return Ok(Stored::Record(Box::new(read(row, columns.steps()?, snapshots)?.1)));
+        return Ok(Stored::Record(Box::new(read_with_steps(row, snapshots)?.1)));
     }
     Ok(Stored::Tombstone(Tombstone {
         id: columns.identity()?,

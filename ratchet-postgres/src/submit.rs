@@ -2,21 +2,24 @@
 //!
 //! Nearly all are the first of their key, so all of a batch are inserted at once, and the unique index says which were not.
 //! Those are looked up and decided about afterwards. A record that was asked for is never deleted (a purged one becomes a
-//! tombstone in its own row), so what the index refused is found.
+//! tombstone in its own row), so what the index refused is found; and what is found needs no insert, so while most are
+//! repetitions they are looked up first.
 
 use std::collections::{HashMap, HashSet};
 
-use ratchet_core::decide::{Stored, SubmitDecision, decide_submission};
-use ratchet_core::{AuditEntry, Generation, Record, RecordId, Submission, Submitted, Timestamp};
+use ratchet_core::decide::{Newest, SubmitDecision, decide_beside};
+use ratchet_core::ledger::follow::{self, Predecessor};
+use ratchet_core::{AuditEntry, Payload, RecordId, Submission, Submitted, Timestamp, Version};
 use sqlx::postgres::PgRow;
 use sqlx::{Connection as _, PgConnection};
 
-use crate::audit;
-use crate::bell::CHANNEL;
-use crate::columns::Columns;
+use crate::bell::Bell;
+use crate::columns::{InOrder, by_name};
 use crate::error::{Fault, While as _};
-use crate::row::{Snapshots, Texts, now, read_stored, record_columns, steps_column};
+use crate::insert::insert;
+use crate::row::Known;
 use crate::write::column;
+use crate::{audit, overview};
 
 /// How many rows one statement takes: bounds its memory, not the size of a batch.
 const ROWS_PER_STATEMENT: usize = 2_000;
@@ -32,8 +35,10 @@ const NOW: Timestamp = Timestamp::from_millis(i64::MIN);
 pub(crate) struct Terms<'a> {
     /// `None` for the database's own clock.
     pub(crate) now: Option<i64>,
-    /// What the sleepers of other processes are told, if they are.
-    pub(crate) tone: Option<&'a str>,
+    /// Says what the sleepers of other processes are told; without one, all sleepers are.
+    pub(crate) bell: Option<&'a Bell>,
+    /// Most are expected to be on record already.
+    pub(crate) look_first: bool,
 }
 
 /// What a submission is told, or why it alone has no answer: the record under its key is damaged.
@@ -45,7 +50,7 @@ pub(crate) async fn submit_each(
     submissions: &[&Submission],
     terms: Terms<'_>,
 ) -> Result<Vec<Told>, Fault> {
-    if submissions.iter().any(|submission| submission.renewal.is_some()) {
+    if submissions.iter().any(|submission| submission.renewal.is_some() || submission.after.is_some()) {
         let answers = submit_all(connection, submissions, terms).await?;
         return Ok(answers.into_iter().map(Ok).collect());
     }
@@ -72,7 +77,8 @@ pub(crate) async fn submit_within(
     terms: Terms<'_>,
 ) -> Result<Vec<Submitted>, Fault> {
     let mut answers = Vec::with_capacity(submissions.len());
-    for chunk in submissions.chunks(ROWS_PER_STATEMENT) {
+    let runs = submissions.chunk_by(|one, next| follow::can_be_together(one, next));
+    for chunk in runs.flat_map(|run| run.chunks(ROWS_PER_STATEMENT)) {
         for answer in submit_chunk(connection, chunk, terms).await? {
             answers.push(answer?);
         }
@@ -85,22 +91,63 @@ async fn submit_chunk(
     submissions: &[&Submission],
     terms: Terms<'_>,
 ) -> Result<Vec<Told>, Fault> {
-    let firsts = firsts_of_their_keys(submissions);
-    let mut records = Vec::with_capacity(firsts.len());
-    for place in &firsts {
-        if let SubmitDecision::Insert { record, .. } = decide_submission(None, submissions[*place], NOW) {
-            records.push(*record);
-        }
-    }
-    let made = insert(connection, &records.iter().collect::<Vec<_>>(), terms).await?;
+    let predecessor = predecessor(connection, submissions).await?;
     let mut answers: Vec<Option<Told>> = vec![None; submissions.len()];
-    for (place, record) in firsts.into_iter().zip(records) {
-        if made.includes(&record.id) {
+    if terms.look_first {
+        answer_repetitions(connection, submissions, &mut answers).await?;
+    }
+    let mut firsts = firsts_of_their_keys(submissions);
+    firsts.retain(|place| answers[*place].is_none());
+    let mut records = Vec::with_capacity(firsts.len());
+    firsts.retain(|place| match predecessor.check(decide_beside(None, submissions[*place], NOW)) {
+        SubmitDecision::Insert { record, .. } => {
+            records.push(*record);
+            true
+        }
+        SubmitDecision::Answer(_) => false,
+    });
+    let made = insert(connection, &records.iter().collect::<Vec<_>>(), predecessor, terms).await?;
+    for ((place, record), id) in firsts.into_iter().zip(records).zip(&made.numbers) {
+        if made.rows.contains(id) {
             answers[place] = Some(Ok(Submitted::New { id: record.id }));
         }
     }
-    answer_the_rest(connection, submissions, &mut answers, terms).await?;
+    answer_the_rest(connection, submissions, &mut answers, predecessor, terms).await?;
     answers.into_iter().map(|answer| answer.ok_or(Fault::Damaged("a submission has no answer"))).collect()
+}
+
+/// Answers those whose key is on record and that ask for nothing but that.
+async fn answer_repetitions(
+    connection: &mut PgConnection,
+    submissions: &[&Submission],
+    answers: &mut [Option<Told>],
+) -> Result<(), Fault> {
+    let found = newest_under_keys(connection, submissions).await?;
+    for (submission, answer) in submissions.iter().zip(answers) {
+        *answer = match found.get(&Name::of(&submission.id)) {
+            Some(Err(damaged)) => Some(Err(damaged.clone())),
+            Some(Ok(newest)) if submission.renewal.is_none() => {
+                match decide_beside(Some(newest), submission, NOW) {
+                    SubmitDecision::Answer(answer) => Some(Ok(answer)),
+                    SubmitDecision::Insert { .. } => None,
+                }
+            }
+            _ => None,
+        };
+    }
+    Ok(())
+}
+
+/// The record that the one of this chunk should come after, if it is one that should.
+async fn predecessor(
+    connection: &mut PgConnection,
+    submissions: &[&Submission],
+) -> Result<Predecessor, Fault> {
+    let [Submission { after: Some(after), .. }] = submissions else {
+        return Ok(Predecessor::NotWanted);
+    };
+    let places = overview::places(connection, &[&after.id]).await?;
+    Ok(Predecessor::of(places.into_iter().flatten().next()))
 }
 
 /// The places of those that a record can be made of without a look: the first of their key in the batch, and no renewals.
@@ -125,98 +172,12 @@ impl<'a> Name<'a> {
     }
 }
 
-/// What an insert made.
-struct Made {
-    /// The number of the first row, and when it was made.
-    first: Option<(i64, Timestamp)>,
-    /// The identities, unless it made all.
-    names: HashSet<RecordId>,
-    all: bool,
-}
-
-impl Made {
-    fn includes(&self, id: &RecordId) -> bool {
-        self.all || self.names.contains(id)
-    }
-}
-
-/// Inserts those of the records whose identity is free.
-///
-/// In the order of their identities, so that two batches with the same keys do not wait for each other in a circle; the
-/// numbers of the rows are in the order of the submissions.
-async fn insert(connection: &mut PgConnection, records: &[&Record], terms: Terms<'_>) -> Result<Made, Fault> {
-    const INSERT: &str = concat!(
-        "WITH wanted AS MATERIALIZED (SELECT nextval('ratchet.records_id') AS id, w.* \
-            FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bytea[], $8::smallint[], \
-                $9::bigint[], $10::integer[], $11::integer[], $12::text[], $15::text[]) \
-            AS w(namespace, operation, key, generation, version, fingerprint, priority, not_before, policy, \
-                contract, input, queue)), \
-        moment AS MATERIALIZED (SELECT ",
-        now!("$1"),
-        " AS now), \
-        made AS (INSERT INTO ratchet.records (id, namespace, operation, key, generation, version, fingerprint, \
-                priority, created_at, not_before, policy, contract, input, queue) \
-            SELECT w.id, w.namespace, w.operation, w.key, w.generation, w.version, w.fingerprint, w.priority, \
-                m.now, greatest(w.not_before, m.now), ($16::text[])[w.policy], ($17::text[])[w.contract], w.input, \
-                w.queue \
-            FROM wanted AS w CROSS JOIN moment AS m \
-            ORDER BY w.namespace, w.operation, w.key, w.generation \
-            ON CONFLICT (namespace, operation, key, generation) DO NOTHING \
-            RETURNING id, namespace, operation, key, generation, version, priority, created_at, not_before, queue), \
-        begun AS (INSERT INTO ratchet.progress (record_id, ready_at, priority, namespace, operation, version, queue) \
-            SELECT id, not_before, priority, namespace, operation, version, queue FROM made), \
-        total AS MATERIALIZED (SELECT count(*) AS records, min(id) AS id, max(created_at) AS created_at FROM made) \
-        SELECT records, id, created_at, NULL AS namespace, NULL AS operation, NULL AS key, NULL::bigint AS generation, \
-            CASE WHEN records > 0 AND $13::text IS NOT NULL THEN pg_notify($14, $13)::text END AS notified FROM total \
-        UNION ALL SELECT NULL, NULL, NULL, namespace, operation, key, generation, NULL FROM made \
-            WHERE (SELECT records FROM total) < cardinality($2::text[])"
-    );
-    if records.is_empty() {
-        return Ok(Made { first: None, names: HashSet::new(), all: true });
-    }
-    let (mut policies, mut contracts) = (Texts::default(), Texts::default());
-    for record in records {
-        policies.add(&record.policy)?;
-        contracts.add(&record.effect.contract)?;
-    }
-    let rows = sqlx::query(INSERT)
-        .bind(terms.now)
-        .bind(column(records, |record| record.id.namespace.as_str()))
-        .bind(column(records, |record| record.id.operation.as_str()))
-        .bind(column(records, |record| record.id.key.as_str()))
-        .bind(column(records, |record| i64::from(record.id.generation.get())))
-        .bind(column(records, |record| record.version.as_str()))
-        .bind(column(records, |record| record.fingerprint.as_bytes().as_slice()))
-        .bind(column(records, |record| record.priority.0))
-        .bind(column(records, |record| record.ready_at.as_millis()))
-        .bind(policies.places())
-        .bind(contracts.places())
-        .bind(column(records, |record| record.input.as_str()))
-        .bind(terms.tone)
-        .bind(CHANNEL)
-        .bind(column(records, |record| record.queue.as_str()))
-        .bind(policies.distinct())
-        .bind(contracts.distinct())
-        .fetch_all(connection)
-        .await
-        .while_trying("insert records")?;
-    let Some((total, identities)) = rows.split_first() else {
-        return Err(Fault::Damaged("an insert has no answer"));
-    };
-    let all = Columns(total).small::<usize>("records")? == records.len();
-    let names = identities.iter().map(|row| Columns(row).identity()).collect::<Result<_, _>>()?;
-    let first = match Columns(total).number_if_any("id")? {
-        Some(row) => Some((row, Columns(total).time("created_at")?)),
-        None => None,
-    };
-    Ok(Made { first, names, all })
-}
-
 /// Decides about those without an answer, in their order, each of which sees what those before it did.
 async fn answer_the_rest(
     connection: &mut PgConnection,
     submissions: &[&Submission],
     answers: &mut [Option<Told>],
+    predecessor: Predecessor,
     terms: Terms<'_>,
 ) -> Result<(), Fault> {
     let rest: Vec<usize> = (0..answers.len()).filter(|place| answers[*place].is_none()).collect();
@@ -227,46 +188,44 @@ async fn answer_the_rest(
     let renewed: Vec<&Submission> =
         asked.iter().copied().filter(|submission| submission.renewal.is_some()).collect();
     hold(connection, &renewed).await?;
-    let mut newest = newest_under_keys(connection, &asked).await?;
+    let mut found = newest_under_keys(connection, &asked).await?;
     for place in rest {
-        answers[place] = Some(answer(connection, submissions[place], &mut newest, terms).await?);
+        answers[place] = Some(answer(connection, submissions[place], &mut found, predecessor, terms).await?);
     }
     Ok(())
 }
 
-type Newest = HashMap<RecordId, Result<Stored, Fault>>;
+/// What is on record under the keys that were looked up, or that it cannot be read.
+type Found<'a> = HashMap<Name<'a>, Result<Newest, Fault>>;
 
-fn under_key(id: &RecordId) -> RecordId {
-    RecordId { generation: Generation::FIRST, ..id.clone() }
-}
-
-async fn answer(
+async fn answer<'a>(
     connection: &mut PgConnection,
-    submission: &Submission,
-    newest: &mut Newest,
+    submission: &'a Submission,
+    found: &mut Found<'a>,
+    predecessor: Predecessor,
     terms: Terms<'_>,
 ) -> Result<Told, Fault> {
-    let key = under_key(&submission.id);
+    let name = Name::of(&submission.id);
     for _ in 0..MOST_TRIES {
-        let stored = match newest.get(&key) {
+        let newest = match found.get(&name) {
             Some(Err(damaged)) => return Ok(Err(damaged.clone())),
-            stored => stored.and_then(|stored| stored.as_ref().ok()),
+            Some(Ok(newest)) => Some(newest),
+            None => None,
         };
-        match decide_submission(stored, submission, NOW) {
+        match predecessor.check(decide_beside(newest, submission, NOW)) {
             SubmitDecision::Answer(answer) => return Ok(Ok(answer)),
             SubmitDecision::Insert { record, audit } => {
-                let made = insert(connection, &[&record], terms).await?;
-                if let Some(made) = made.first {
-                    note(connection, made, audit).await?;
-                    let id = record.id.clone();
-                    newest.insert(key, Ok(Stored::Record(record)));
-                    return Ok(Ok(Submitted::New { id }));
+                let made = insert(connection, &[&record], predecessor, terms).await?;
+                if let (Some(row), Some(at)) = (made.rows.into_iter().next(), made.at) {
+                    note(connection, (row, at), audit).await?;
+                    found.insert(name, Ok(Newest::from(&*record)));
+                    return Ok(Ok(Submitted::New { id: record.id }));
                 }
             }
         }
         // Somebody else was faster.
         hold(connection, &[submission]).await?;
-        newest.extend(newest_under_keys(connection, &[submission]).await?);
+        found.extend(newest_under_keys(connection, &[submission]).await?);
     }
     Err(Fault::Busy)
 }
@@ -288,38 +247,58 @@ async fn hold(connection: &mut PgConnection, submissions: &[&Submission]) -> Res
             AS w(namespace, operation, key) \
         JOIN ratchet.records AS r ON r.namespace = w.namespace AND r.operation = w.operation AND r.key = w.key \
         JOIN ratchet.progress AS p ON p.record_id = r.id \
-        ORDER BY p.record_id FOR UPDATE OF p";
+        ORDER BY r.namespace, r.operation, r.key, r.generation FOR UPDATE OF p";
     if !submissions.is_empty() {
         fetch(connection, HOLD, submissions).await?;
     }
     Ok(())
 }
 
-async fn newest_under_keys(
+/// Reads what a submission is compared with, and no more.
+async fn newest_under_keys<'a>(
     connection: &mut PgConnection,
-    submissions: &[&Submission],
-) -> Result<Newest, Fault> {
-    const NEWEST: &str = concat!(
-        "SELECT ",
-        record_columns!(),
-        ", ",
-        steps_column!(),
-        " FROM unnest($1::text[], $2::text[], $3::text[]) AS w(namespace, operation, key) CROSS JOIN LATERAL ( \
+    submissions: &[&'a Submission],
+) -> Result<Found<'a>, Fault> {
+    const NEWEST: &str = "SELECT w.place, r.generation, r.version, r.fingerprint, coalesce(p.state, r.ended_as), \
+            p.result, CASE WHEN p.record_id IS NULL THEN r.ended_at END \
+        FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS w(namespace, operation, key, place) \
+        CROSS JOIN LATERAL ( \
             SELECT n.* FROM ratchet.records AS n \
             WHERE n.namespace = w.namespace AND n.operation = w.operation AND n.key = w.key \
             ORDER BY n.generation DESC LIMIT 1) AS r \
-          LEFT JOIN ratchet.progress AS p ON p.record_id = r.id"
-    );
-    let (mut newest, mut snapshots) = (Newest::new(), Snapshots::default());
+        LEFT JOIN ratchet.progress AS p ON p.record_id = r.id";
     let rows = fetch(connection, NEWEST, submissions).await?;
+    let mut versions = Known::default();
+    let mut found = Found::with_capacity(rows.len());
     for row in &rows {
-        let key = under_key(&Columns(row).identity()?);
-        match read_stored(row, &mut snapshots) {
-            Err(fault) if !matches!(fault, Fault::Damaged(_)) => return Err(fault),
-            stored => drop(newest.insert(key, stored)),
+        let mut row = InOrder::new(row);
+        let place: usize = row.small()?;
+        let submission =
+            submissions.get(place - 1).ok_or(Fault::Damaged("a look-up has too many answers"))?;
+        let newest = read_newest(row, &submission.id, &mut versions);
+        if let Err(fault) = &newest
+            && !matches!(fault, Fault::Damaged(_))
+        {
+            return Err(fault.clone());
         }
+        found.insert(Name::of(&submission.id), newest);
     }
-    Ok(newest)
+    Ok(found)
+}
+
+fn read_newest<'a>(
+    mut row: InOrder<'a>,
+    id: &RecordId,
+    versions: &mut Known<'a, Version>,
+) -> Result<Newest, Fault> {
+    Ok(Newest {
+        id: RecordId { generation: row.generation()?, ..id.clone() },
+        version: versions.value(row.next()?, by_name)?,
+        fingerprint: row.fingerprint()?,
+        state: row.state()?,
+        result: row.next::<Option<&str>>()?.map(Payload::from_stored),
+        purged: row.time_if_any()?,
+    })
 }
 
 /// Runs a statement over the keys of submissions.

@@ -2,61 +2,74 @@
 //!
 //! Each sets only what it can change, which is half the work of the update that sets every column.
 
-use ratchet_core::{OutcomeKind, Payload, State, Token};
+use ratchet_core::{OutcomeKind, Payload, Record, State, Token};
 
 use crate::row::purge_at;
 use crate::write::{Change, Update, column, millis, number};
 
+const FIRST: Token = Token::NONE.next();
+
 macro_rules! update {
-    ($set:literal, $parameters:literal, $names:literal) => {
+    ($set:literal, $parameters:literal, $names:literal, $token:literal) => {
         concat!(
             "UPDATE ratchet.progress AS p SET ",
             $set,
-            " FROM unnest($1::bigint[], $2::xid[], ",
+            " FROM unnest($1::bigint[], $2::xid[], $3::tid[]",
             $parameters,
-            ") AS c(record_id, seen, ",
+            ") AS c(record_id, seen, place",
             $names,
-            ") CROSS JOIN LATERAL (SELECT t.ctid FROM ratchet.progress AS t WHERE t.record_id = c.record_id LIMIT 1) AS f \
-            WHERE p.ctid = f.ctid AND p.xmin = c.seen RETURNING p.record_id, p.xmin AS seen"
+            ") WHERE p.ctid = c.place AND p.xmin = c.seen AND p.record_id = c.record_id AND p.token = ",
+            $token,
+            " RETURNING p.record_id, p.xmin AS seen, p.ctid AS place"
         )
     };
 }
 
-/// The statement for these changes, if all of them are first leases or all are ends.
+/// The statement for these changes, if all of them are first leases or all are ends, of one moment.
 pub(crate) fn update<'q>(rows: &'q [Change<'_>]) -> Option<Update<'q>> {
-    if rows.iter().all(is_first_lease) {
-        Some(lease(rows))
-    } else if rows.iter().all(is_success) {
-        Some(end(rows))
+    let first = rows.first()?;
+    if rows.iter().all(|change| is_first_lease(change) && is_leased_with(change, first)) {
+        Some(lease(rows, first))
+    } else if rows.iter().all(|change| is_success(change) && is_ended_with(change, first)) {
+        Some(end(rows, first))
     } else {
         None
     }
 }
 
-/// Nothing but one command led from no token to the first.
+/// Nothing but one command led from no token to the first, and what is told of the start is when it was leased.
 fn is_first_lease(change: &Change<'_>) -> bool {
-    let first = change.was == (State::Pending, Token::NONE) && change.record.token == Token::NONE.next();
-    first && change.record.state == State::Running && change.opened().is_some() && change.stays_plain()
+    let Some(attempt) = change.opened() else { return false };
+    let Record { state, token, attempts, effect, .. } = change.record;
+    let first = change.was == (State::Pending, Token::NONE) && *token == FIRST && *state == State::Running;
+    let started = change.latest.started_at();
+    let by_lease = started.is_none_or(|at| at == attempt.leased_at);
+    let counted = *attempts == u32::from(started.is_some()) && effect.first_started_at == started;
+    first && by_lease && counted && change.stays_plain()
 }
 
-fn lease<'q>(rows: &'q [Change<'_>]) -> Update<'q> {
+/// What a claim leases, it leases to one worker for one time.
+fn is_leased_with(change: &Change<'_>, first: &Change<'_>) -> bool {
+    let (Some(one), Some(other)) = (change.opened(), first.opened()) else { return false };
+    let until = |change: &Change<'_>| change.lease().map(|lease| lease.until);
+    until(change) == until(first) && one.leased_at == other.leased_at && one.worker == other.worker
+}
+
+fn lease<'q>(rows: &'q [Change<'_>], first: &'q Change<'_>) -> Update<'q> {
     const LEASE: &str = update!(
-        "state = 'running', token = c.token, attempts = c.attempts, lease_until = c.lease_until, \
-            first_started_at = c.first_started_at, attempt_token = c.token, attempt_worker = c.worker, \
-            attempt_leased_at = c.leased_at, attempt_started_at = c.started_at",
-        "$3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[], $9::bigint[]",
-        "token, attempts, lease_until, first_started_at, worker, leased_at, started_at"
+        "state = 'running', token = $5, attempts = c.started::int, lease_until = $6, \
+            first_started_at = CASE WHEN c.started THEN $7::bigint END, attempt_token = $5, attempt_worker = $8, \
+            attempt_leased_at = $7, attempt_started_at = CASE WHEN c.started THEN $7::bigint END",
+        ", $4::boolean[]",
+        ", started",
+        "0"
     );
-    sqlx::query(LEASE)
-        .bind(column(rows, |change| change.row))
-        .bind(column(rows, |change| change.mark.seen))
-        .bind(column(rows, |change| number(change.record.token)))
-        .bind(column(rows, |change| i64::from(change.record.attempts)))
-        .bind(column(rows, |change| change.lease().map(|lease| millis(lease.until))))
-        .bind(column(rows, |change| change.record.effect.first_started_at.map(millis)))
-        .bind(column(rows, |change| change.opened().map(|attempt| attempt.worker.as_str())))
-        .bind(column(rows, |change| change.opened().map(|attempt| millis(attempt.leased_at))))
-        .bind(column(rows, |change| change.latest.started_at().map(millis)))
+    by_place(LEASE, rows)
+        .bind(column(rows, |change| change.latest.started_at().is_some()))
+        .bind(number(FIRST))
+        .bind(first.lease().map(|lease| millis(lease.until)))
+        .bind(first.opened().map(|attempt| millis(attempt.leased_at)))
+        .bind(first.opened().map(|attempt| attempt.worker.as_str()))
 }
 
 /// The attempt that the row has ended, and it was known there that it had started.
@@ -66,18 +79,31 @@ fn is_success(change: &Change<'_>) -> bool {
     same && done && change.record.state == State::Succeeded && change.stays_plain()
 }
 
-fn end<'q>(rows: &'q [Change<'_>]) -> Update<'q> {
+fn is_ended_with(change: &Change<'_>, first: &Change<'_>) -> bool {
+    let at = |change: &Change<'_>| (change.record.settled_at, change.end().map(|end| end.at));
+    at(change) == at(first)
+}
+
+fn end<'q>(rows: &'q [Change<'_>], first: &'q Change<'_>) -> Update<'q> {
     const END: &str = update!(
-        "state = 'succeeded', lease_until = NULL, result = c.result, settled_at = c.settled_at, \
-            purge_at = c.purge_at, attempt_ended_at = c.ended_at, attempt_outcome = 'done', attempt_late = false",
-        "$3::text[], $4::bigint[], $5::bigint[], $6::bigint[]",
-        "result, settled_at, purge_at, ended_at"
+        "state = 'succeeded', lease_until = NULL, result = c.result, purge_at = c.purge_at, settled_at = $6, \
+            attempt_ended_at = $7, attempt_outcome = 'done', attempt_late = false",
+        ", $4::text[], $5::bigint[], $8::bigint[]",
+        ", result, purge_at, token",
+        "c.token"
     );
-    sqlx::query(END)
-        .bind(column(rows, |change| change.row))
-        .bind(column(rows, |change| change.mark.seen))
+    by_place(END, rows)
         .bind(column(rows, |change| change.record.result.as_ref().map(Payload::as_str)))
-        .bind(column(rows, |change| change.record.settled_at.map(millis)))
         .bind(column(rows, |change| purge_at(change.record).map(millis)))
-        .bind(column(rows, |change| change.end().map(|end| millis(end.at))))
+        .bind(first.record.settled_at.map(millis))
+        .bind(first.end().map(|end| millis(end.at)))
+        .bind(column(rows, |change| number(change.was.1)))
+}
+
+/// Binds what finds the rows.
+fn by_place<'q>(statement: &'static str, rows: &'q [Change<'_>]) -> Update<'q> {
+    sqlx::query(statement)
+        .bind(column(rows, |change| change.row))
+        .bind(column(rows, |change| change.mark.seen.by))
+        .bind(column(rows, |change| change.mark.seen.place))
 }

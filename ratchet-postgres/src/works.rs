@@ -1,6 +1,8 @@
 //! What the lanes of a ledger do.
 
+use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ratchet_core::admission::{GateAnswer, GateOrder};
 use ratchet_core::decide::{Answer, Refusal};
@@ -21,6 +23,8 @@ use crate::{apply, gates, submit};
 pub(crate) struct Submits {
     pub(crate) sources: Sources,
     pub(crate) bell: Arc<Bell>,
+    /// Whether most of the last submissions were on record already.
+    pub(crate) repeated: AtomicBool,
 }
 
 impl Work for Submits {
@@ -35,7 +39,8 @@ impl Work for Submits {
         questions: &[&Submission],
         each_alone: bool,
     ) -> Result<Vec<Told>, Fault> {
-        let terms = Terms { now: self.sources.now(), tone: self.bell.tone() };
+        let look_first = self.repeated.load(Ordering::Relaxed);
+        let terms = Terms { now: self.sources.now(), bell: Some(&self.bell), look_first };
         if each_alone {
             return submit::submit_each(connection, questions, terms).await;
         }
@@ -44,7 +49,9 @@ impl Work for Submits {
     }
 
     fn committed(&self, answers: &[Told]) {
-        if answers.iter().any(|answer| matches!(answer, Ok(Submitted::New { .. }))) {
+        let new = answers.iter().filter(|answer| matches!(answer, Ok(Submitted::New { .. }))).count();
+        self.repeated.store(new * 2 < answers.len(), Ordering::Relaxed);
+        if new > 0 {
             self.bell.wake();
         }
     }
@@ -63,6 +70,11 @@ impl Work for Applies {
     type Answer = Result<Answer, Refusal>;
 
     const DOING: &'static str = "write what was decided";
+
+    fn are_independent(orders: &[Order]) -> bool {
+        let mut records = HashSet::with_capacity(orders.len());
+        orders.iter().all(|order| records.insert(&order.id))
+    }
 
     async fn answer(
         &self,

@@ -1,7 +1,7 @@
 //! Writes progress: one statement for all of a desk, which insists on every row being as it was when it was decided about.
 //!
-//! A column of rows travels as one array. Rows to change are found one by one and taken by their place: a join would be
-//! planned from the sizes of tables at some time, and read all of a table that was small then.
+//! A column of rows travels as one array. Rows to change are taken by the place where they were seen, so that no index is
+//! asked, and no join is planned from the sizes of tables at some time, which would read all of one that was small then.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres};
 
-use crate::columns::Columns;
+use crate::columns::InOrder;
 use crate::desk::Loaded;
 use crate::error::{Fault, While as _};
 use crate::notes::Latest;
@@ -117,28 +117,33 @@ macro_rules! update {
             $set,
             " FROM unnest($1::bigint[], $2::xid[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], \
                 $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::bigint[], $12::bigint[], $13::text[], \
-                $14::bigint[], $15::bigint[], $16::bigint[], $17::text[], $18::boolean[]",
+                $14::bigint[], $15::bigint[], $16::bigint[], $17::text[], $18::boolean[], $19::tid[], $20::bigint[]",
             $parameters,
             ") AS c(record_id, seen, state, ready_at, token, attempts, spent, lease_until, first_started_at, result, \
-                settled_at, purge_at, worker, leased_at, started_at, ended_at, outcome, late",
+                settled_at, purge_at, worker, leased_at, started_at, ended_at, outcome, late, place, was_token",
             $names,
             ") CROSS JOIN LATERAL (SELECT t.ctid, t.version, t.attempt_token, t.attempt_worker, t.attempt_leased_at, \
                     t.attempt_started_at, t.attempt_ended_at, t.attempt_late, t.attempt_outcome, t.attempt_cause \
-                FROM ratchet.progress AS t WHERE t.record_id = c.record_id LIMIT 1) AS f \
-            WHERE p.ctid = f.ctid AND p.xmin = c.seen \
-            RETURNING p.record_id, p.xmin AS seen, c.leased_at, f.*), \
+                FROM ratchet.progress AS t WHERE t.ctid = c.place AND t.record_id = c.record_id LIMIT 1) AS f \
+            WHERE p.ctid = f.ctid AND p.xmin = c.seen AND p.token = c.was_token \
+            RETURNING p.record_id, p.xmin AS seen, p.ctid AS place, c.leased_at, f.version, f.attempt_token, \
+                f.attempt_worker, f.attempt_leased_at, f.attempt_started_at, f.attempt_ended_at, f.attempt_late, \
+                f.attempt_outcome, f.attempt_cause), \
             followed AS (INSERT INTO ratchet.attempts (record_id, token, worker, version, leased_at, started_at, \
                     ended_at, late, outcome, cause) \
                 SELECT record_id, attempt_token, attempt_worker, version, attempt_leased_at, attempt_started_at, \
                     attempt_ended_at, attempt_late, attempt_outcome, attempt_cause \
                 FROM changed WHERE leased_at IS NOT NULL AND attempt_token IS NOT NULL) \
-            SELECT record_id, seen FROM changed"
+            SELECT record_id, seen, place FROM changed"
         )
     };
 }
 
-/// Writes the changed records whose rows are as they were, in the order of their rows, so that nobody waits in a circle.
-/// Answers which those are, and what marks each row from then on.
+/// Writes the changed records whose rows are as they were, in the order of their identities, in which all locks are taken, so
+/// that nobody waits in a circle. Answers which those are, and what marks each row from then on.
+///
+/// The token is compared beside the mark: a server that took over and lost the last commits gives the numbers of their
+/// transactions to others.
 ///
 /// A new attempt takes the place of the one before it, which moves to `attempts`.
 pub(crate) async fn records(
@@ -156,8 +161,8 @@ pub(crate) async fn records(
             reconcile_at = c.reconcile_at, \
             attempt_cause = CASE WHEN coalesce(c.leased_at, c.ended_at) IS NULL THEN p.attempt_cause \
                 ELSE c.attempt_cause END",
-        ", $19::boolean[], $20::boolean[], $21::boolean[], $22::boolean[], $23::text[], $24::text[], $25::text[], \
-            $26::bigint[], $27::text[]",
+        ", $21::boolean[], $22::boolean[], $23::boolean[], $24::boolean[], $25::text[], $26::text[], $27::text[], \
+            $28::bigint[], $29::text[]",
         ", may_be_applied, cancel_requested, risk_accepted, has_steps, pin, cause, uncertainty, reconcile_at, \
             attempt_cause"
     );
@@ -166,7 +171,7 @@ pub(crate) async fn records(
     if changes.is_empty() {
         return Ok(HashMap::new());
     }
-    changes.sort_unstable_by_key(|change| change.row);
+    changes.sort_unstable_by(|one, other| one.record.id.cmp(&other.record.id));
     let query = if let Some(usual) = usual::update(&changes) {
         usual
     } else if changes.iter().all(Change::stays_plain) {
@@ -175,7 +180,11 @@ pub(crate) async fn records(
         bind_rest(bind_plain(WHOLE, &changes)?, &changes)?
     };
     let written = query.fetch_all(connection).await.while_trying("write what was decided")?;
-    written.iter().map(|row| Ok((Columns(row).number("record_id")?, Columns(row).seen()?))).collect()
+    let read = |row| {
+        let mut row = InOrder::new(row);
+        Ok((row.next()?, row.seen()?))
+    };
+    written.iter().map(read).collect()
 }
 
 pub(crate) type Update<'q> = Query<'q, Postgres, PgArguments>;
@@ -183,7 +192,7 @@ pub(crate) type Update<'q> = Query<'q, Postgres, PgArguments>;
 fn bind_plain<'q>(statement: &'static str, rows: &'q [Change<'_>]) -> Result<Update<'q>, Fault> {
     let query = sqlx::query(statement)
         .bind(column(rows, |change| change.row))
-        .bind(column(rows, |change| change.mark.seen))
+        .bind(column(rows, |change| change.mark.seen.by))
         .bind(column(rows, |change| change.record.state.as_str()))
         .bind(column(rows, |change| millis(change.record.ready_at)))
         .bind(column(rows, |change| number(change.record.token)))
@@ -199,7 +208,9 @@ fn bind_plain<'q>(statement: &'static str, rows: &'q [Change<'_>]) -> Result<Upd
         .bind(column(rows, |change| change.latest.started_at().map(millis)))
         .bind(column(rows, |change| change.end().map(|end| millis(end.at))))
         .bind(try_column(rows, |change| change.end().map(|end| name_of(&end.outcome)).transpose())?)
-        .bind(column(rows, |change| change.end().map(|end| end.late)));
+        .bind(column(rows, |change| change.end().map(|end| end.late)))
+        .bind(column(rows, |change| change.mark.seen.place))
+        .bind(column(rows, |change| number(change.was.1)));
     Ok(query)
 }
 
@@ -217,4 +228,76 @@ fn bind_rest<'q>(query: Update<'q>, rows: &'q [Change<'_>]) -> Result<Update<'q>
             change.end().and_then(|end| end.cause.as_ref()).map(as_json).transpose()
         })?);
     Ok(query)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    use ratchet_core::decide::{Command, Jitter, Moment};
+    use ratchet_core::{
+        Contract, Generation, Key, Ledger as _, Namespace, OperationName, Policy, Priority, Queue, RecordId,
+        Submission, Version, WorkerId,
+    };
+
+    use super::*;
+    use crate::desk;
+    use crate::session::Connector;
+
+    async fn made(ledger: &crate::PostgresLedger) -> RecordId {
+        let id = RecordId {
+            namespace: Namespace::DEFAULT,
+            operation: OperationName::from_static("collect"),
+            key: Key::parse("invoice:1").unwrap(),
+            generation: Generation::FIRST,
+        };
+        let submission = Submission {
+            id: id.clone(),
+            version: Version::from_static("1"),
+            input: Payload::from_stored("{}"),
+            compared: None,
+            policy: Policy::DEFAULT,
+            contract: Contract::header("Idempotency-Key").terms(),
+            not_before: None,
+            queue: Queue::DEFAULT,
+            priority: Priority(0),
+            group: None,
+            after: None,
+            renewal: None,
+        };
+        let _ = ledger.submit(vec![submission]).await.unwrap();
+        id
+    }
+
+    /// A row as a server has it that took over and lost a commit: written by a transaction of the same number.
+    #[tokio::test]
+    async fn a_row_with_another_token_is_another_row_whoever_wrote_it() {
+        let database = ratchet_test_postgres::shared().database().await;
+        let ledger = crate::PostgresLedger::open(&database.url()).await.unwrap();
+        let id: RecordId = made(&ledger).await;
+        let connector = Connector {
+            options: database.url().parse().unwrap(),
+            lock_timeout: Duration::from_secs(1),
+            answer_timeout: Duration::from_secs(10),
+        };
+        let mut connection = connector.connect().await.unwrap();
+        let lease = |start_if_safe| Command::Lease {
+            worker: WorkerId::from_static("w"),
+            duration: Duration::from_mins(1),
+            start_if_safe,
+        };
+        for start_if_safe in [true, false] {
+            let mut loaded =
+                desk::load_identities(&mut connection, &BTreeSet::from([&id]), None).await.unwrap();
+            let moment = Moment { now: loaded.now, jitter: Jitter::MIDDLE };
+            loaded.desk.decide(0, &lease(start_if_safe), moment).unwrap();
+            loaded.desk.sheets[0].was.1 = Token::new(7);
+            assert!(records(&mut connection, &loaded).await.unwrap().is_empty());
+            loaded.desk.sheets[0].was.1 = Token::NONE;
+            assert_eq!(records(&mut connection, &loaded).await.unwrap().len(), 1);
+            let back = "UPDATE ratchet.progress SET state = 'pending', token = 0, lease_until = NULL";
+            sqlx::query(back).execute(&mut connection).await.unwrap();
+        }
+    }
 }

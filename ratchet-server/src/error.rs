@@ -5,6 +5,7 @@ use std::io;
 use ratchet::{KeyError, LedgerError, ManageError, NameError, RecordState, Timestamp};
 
 use crate::lint::MAX_LINE_BYTES;
+use crate::serve::shelf::KeepError;
 
 /// The program could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +20,8 @@ pub(crate) enum Error {
     LineTooLong { source_name: String, line: u64 },
     #[error("there is no finding `{code}`; `ratchet explain` lists them: {known}")]
     UnknownCode { code: String, known: String },
+    #[error("{source_name} cannot be used: {why}")]
+    BadManifest { source_name: String, why: String },
     #[error("the output cannot be written: {0}; free space or name another place")]
     Output(#[from] io::Error),
     #[error(transparent)]
@@ -33,11 +36,13 @@ pub(crate) enum Error {
     BadGeneration,
     #[error("there is no record under this key; `ratchet list` shows what there is in this namespace")]
     NoRecord,
+    #[error("nothing was ever sent to a destination of this name; `ratchet destinations` lists them")]
+    NoDestination,
     #[error("several operations have a record under this key: name one with `--operation`: {operations}")]
     SeveralOperations { operations: String },
     #[error("the record is purged: it was {state} on {ended_on}, and nothing more is known")]
     Purged { ended_on: Timestamp, state: RecordState },
-    #[error("say why with `--reason`: it is kept in the record's audit trail")]
+    #[error("say why with `--reason`: it is kept with who decided")]
     NoReason,
     #[error("nothing was done: confirm on a terminal, or with `--yes`")]
     NotConfirmed,
@@ -47,6 +52,8 @@ pub(crate) enum Error {
     BadResult(String),
     #[error("the probe cannot begin: {0}")]
     BadProbe(String),
+    #[error("there is no contract `{name}`; the catalogue has: {known}")]
+    UnknownContract { name: String, known: String },
     #[error("the sandbox did not answer: {0}; what was sent may have had its effect")]
     Sandbox(#[source] ratchet::http::reqwest::Error),
     #[error(
@@ -54,6 +61,14 @@ pub(crate) enum Error {
          `--header-env` for its credentials"
     )]
     NotProbed { status: u16 },
+    #[error("{address} cannot be listened on: {reason}; name another with `--listen`")]
+    NotListening { address: std::net::SocketAddr, reason: io::Error },
+    #[error("the system gives no random bytes, so no key can be made: {0}")]
+    NoRandomness(#[from] getrandom::Error),
+    #[error("there is no key `{id}`; `ratchet keys list` shows them")]
+    NoKey { id: String },
+    #[error(transparent)]
+    Unkept(#[from] KeepError),
 }
 
 impl Error {
@@ -61,7 +76,12 @@ impl Error {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::NotDone(ManageError::Ledger(_)) => 2,
-            Self::NotDone(_) | Self::NoRecord | Self::Purged { .. } | Self::NotConfirmed => 1,
+            Self::NotDone(_)
+            | Self::NoRecord
+            | Self::NoDestination
+            | Self::Purged { .. }
+            | Self::NotConfirmed
+            | Self::NoKey { .. } => 1,
             _ => 2,
         }
     }

@@ -1,12 +1,16 @@
-//! The `ratchet` program: looks after the records of a store, judges keys and fields of any language, and explains
-//! the findings.
+//! The `ratchet` program: serves a store over HTTP, looks after its records, judges keys and fields of any language,
+//! explains the findings, and generates clients.
 
 mod error;
 mod explain;
+mod generate;
 mod lint;
 mod operate;
+mod pages;
 mod probe;
+mod serve;
 mod terminal;
+mod wire;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -32,8 +36,17 @@ enum Task {
         /// The code of the finding.
         code: Option<String>,
     },
+    /// Writes typed producers and handlers in another language, made of a program's manifest.
+    Generate(generate::GenerateArguments),
     /// Finds out, in a sandbox, what a destination does about repeated requests.
     Probe(Box<probe::ProbeArguments>),
+    /// Serves a store to producers, workers and operators of any language.
+    Serve(Box<serve::ServeArguments>),
+    /// Makes, lists and revokes the keys that callers of `serve` show.
+    #[command(subcommand)]
+    Keys(serve::keys::Task),
+    /// Prints the description of the protocol that `serve` speaks, as an `OpenAPI` document.
+    Openapi,
     #[command(flatten)]
     Operate(operate::Task),
 }
@@ -42,7 +55,11 @@ fn main() -> ExitCode {
     let ended = match Arguments::parse().task {
         Task::Lint(task) => lint::run(&task),
         Task::Explain { code } => explain::run(code.as_deref()),
+        Task::Generate(arguments) => generate::run(&arguments),
         Task::Probe(arguments) => probe::run(&arguments),
+        Task::Serve(arguments) => serve::run(&arguments),
+        Task::Keys(task) => serve::keys::run(&task),
+        Task::Openapi => serve::print_openapi(),
         Task::Operate(task) => operate::run(task),
     };
     ended.unwrap_or_else(|error| {

@@ -35,7 +35,11 @@ CREATE TABLE ratchet_records (
     result TEXT,
     policy TEXT NOT NULL,
     contract TEXT NOT NULL,
-    input TEXT NOT NULL
+    input TEXT NOT NULL,
+    -- Most records have neither: the group, and the record that it comes after, by its number and as JSON.
+    group_id TEXT,
+    after_id INTEGER,
+    comes_after TEXT
 ) STRICT;
 
 CREATE UNIQUE INDEX ratchet_records_identity ON ratchet_records (namespace, operation, key, generation);
@@ -56,6 +60,12 @@ CREATE INDEX ratchet_records_to_reconcile ON ratchet_records (reconcile_at) WHER
 -- What operators look for; rare enough to cost the usual record nothing.
 CREATE INDEX ratchet_records_attention ON ratchet_records (namespace, state)
     WHERE state IN ('failed', 'exhausted', 'uncertain', 'abandoned');
+
+CREATE INDEX ratchet_records_group ON ratchet_records (namespace, group_id) WHERE group_id IS NOT NULL;
+
+-- What waits for the end of another record.
+CREATE INDEX ratchet_records_waiting ON ratchet_records (id) WHERE state = 'waiting';
+CREATE INDEX ratchet_records_followers ON ratchet_records (after_id) WHERE state = 'waiting';
 
 CREATE TABLE ratchet_steps (
     record_id INTEGER NOT NULL,
@@ -106,8 +116,12 @@ CREATE TABLE ratchet_tombstones (
     fingerprint BLOB NOT NULL,
     state TEXT NOT NULL,
     ended_at INTEGER NOT NULL,
+    -- The number that the record had.
+    place INTEGER NOT NULL,
     PRIMARY KEY (namespace, operation, key, generation)
 ) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX ratchet_tombstones_place ON ratchet_tombstones (place);
 
 -- Every key template that was accepted for an operation: one stays accepted beside those after it.
 CREATE TABLE ratchet_templates (

@@ -24,5 +24,8 @@ CREATE TABLE ratchet_declarations (
     version TEXT NOT NULL,
     policy TEXT NOT NULL,
     contract TEXT NOT NULL,
+    priority INTEGER NOT NULL,
+    queue TEXT NOT NULL,
+    volatile TEXT NOT NULL,
     PRIMARY KEY (operation, version)
 ) STRICT, WITHOUT ROWID;

@@ -2,10 +2,13 @@
 
 use ratchet_core::admission::{GateAnswer, GateOrder};
 use ratchet_core::decide::{Answer, Refusal};
-use ratchet_core::ledger::{Claim, Declaration, MarkChange, Order, StoreMark};
+use ratchet_core::ledger::{
+    Claim, Declaration, DocumentWrite, DocumentWritten, MarkChange, Order, StoreMark,
+};
 use ratchet_core::{LedgerError, Record, Submission, Submitted};
 use tokio::sync::oneshot;
 
+use crate::follow::{Looked, Whose};
 use crate::writer::{Answers, Job};
 
 /// A question and the way back to the one who asked it.
@@ -40,6 +43,8 @@ pub(crate) struct Batch {
     pub(crate) claim: Vec<Asked<Claim, Vec<Record>>>,
     pub(crate) purge: Vec<Asked<usize, usize>>,
     pub(crate) mark: Vec<Asked<MarkChange, StoreMark>>,
+    pub(crate) document: Vec<Asked<DocumentWrite, DocumentWritten>>,
+    pub(crate) follow: Vec<Asked<Whose, Looked>>,
 }
 
 impl Batch {
@@ -55,6 +60,8 @@ impl Batch {
             Job::Claim(asked) => self.claim.push(asked),
             Job::Purge(asked) => self.purge.push(asked),
             Job::Mark(asked) => self.mark.push(asked),
+            Job::Document(asked) => self.document.push(asked),
+            Job::Follow(asked) => self.follow.push(asked),
         }
     }
 
@@ -67,17 +74,21 @@ impl Batch {
             + self.claim.len()
             + self.purge.len()
             + self.mark.len()
+            + self.document.len()
+            + self.follow.len()
     }
 
-    /// The submission, if this is a single call with a single one.
-    pub(crate) fn single_submission(&self) -> Option<&Submission> {
-        match (self.calls(), &self.submit[..]) {
-            (1, [asked]) => match &asked.question[..] {
-                [submission] => Some(submission),
-                _ => None,
-            },
-            _ => None,
-        }
+    pub(crate) fn submissions(&self) -> Vec<&Submission> {
+        self.submit.iter().flat_map(|asked| &asked.question).collect()
+    }
+
+    /// The submissions, if nothing else is asked.
+    pub(crate) fn only_submissions(&self) -> Option<Vec<&Submission>> {
+        (self.calls() == self.submit.len()).then(|| self.submissions())
+    }
+
+    pub(crate) fn dealt_to_submitters(&self, told: Vec<Submitted>) -> Vec<Vec<Submitted>> {
+        dealt(told, self.submit.iter().map(|asked| asked.question.len()))
     }
 
     /// Tells every caller; hands back the records that nobody was there to take.
@@ -91,6 +102,8 @@ impl Batch {
         tell(self.expire, answers.expire);
         tell(self.purge, answers.purge);
         tell(self.mark, answers.mark);
+        tell(self.document, answers.document);
+        tell(self.follow, answers.follow);
         tell(self.claim, answers.claim).into_iter().flatten().collect()
     }
 
@@ -104,6 +117,8 @@ impl Batch {
         refuse(self.claim, &why);
         refuse(self.purge, &why);
         refuse(self.mark, &why);
+        refuse(self.document, &why);
+        refuse(self.follow, &why);
     }
 
     /// The same calls, each in a batch of its own.
@@ -116,6 +131,8 @@ impl Batch {
         let claim = self.claim.into_iter().map(Job::Claim);
         let purge = self.purge.into_iter().map(Job::Purge);
         let mark = self.mark.into_iter().map(Job::Mark);
+        let document = self.document.into_iter().map(Job::Document);
+        let follow = self.follow.into_iter().map(Job::Follow);
         let all = declare
             .chain(submit)
             .chain(apply)
@@ -123,7 +140,9 @@ impl Batch {
             .chain(expire)
             .chain(claim)
             .chain(purge)
-            .chain(mark);
+            .chain(mark)
+            .chain(document)
+            .chain(follow);
         all.map(|job| std::iter::once(job).collect()).collect()
     }
 }
@@ -148,4 +167,10 @@ fn refuse<Q, A>(asked: Vec<Asked<Q, A>>, why: &impl Fn() -> LedgerError) {
     for one in asked {
         let _ = one.answer(Err(why()));
     }
+}
+
+/// Deals answers out to those who asked, each as many as it asked for.
+pub(crate) fn dealt<T>(answers: Vec<T>, counts: impl Iterator<Item = usize>) -> Vec<Vec<T>> {
+    let mut answers = answers.into_iter();
+    counts.map(|count| answers.by_ref().take(count).collect()).collect()
 }

@@ -12,8 +12,10 @@ use sqlx::SqliteConnection;
 
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
+use crate::held::Held;
 use crate::options::Sources;
 use crate::row::rows_as_json;
+use crate::stored::columns;
 use crate::{desk, room};
 
 /// One queue, operation, version and priority: a contiguous part of the index of pending records.
@@ -54,11 +56,11 @@ pub(crate) const SHELVES: &str = concat!(
     " SELECT queue, operation, version, priority FROM shelf WHERE priority IS NOT NULL"
 );
 
-/// What is due on one shelf.
-pub(crate) const DUE: &str = "SELECT r.ready_at, r.id FROM ratchet_records AS r INDEXED BY ratchet_records_pending \
+/// What is due on one shelf, as one JSON list.
+pub(crate) const DUE: &str = "SELECT json_group_array(json_array(ready_at, id)) FROM (SELECT r.ready_at, r.id FROM ratchet_records AS r INDEXED BY ratchet_records_pending \
     WHERE r.state = 'pending' AND r.namespace = ?1 AND r.queue = ?2 AND r.operation = ?3 AND r.version = ?4 \
         AND r.priority = ?5 AND r.ready_at <= ?6 \
-    ORDER BY r.ready_at, r.id LIMIT ?7";
+    ORDER BY r.ready_at, r.id LIMIT ?7)";
 
 /// An offer as the JSON parameter of a statement.
 #[derive(Serialize, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,6 +92,7 @@ const MOST_LOOKS: usize = 16;
 pub(crate) async fn claim(
     connection: &mut SqliteConnection,
     claim: &Claim,
+    held: &mut Held,
     sources: &Sources,
 ) -> Result<Vec<Record>, Fault> {
     let mut room = room::left(&mut *connection, &claim.namespace, &claim.offers).await?;
@@ -97,7 +100,7 @@ pub(crate) async fn claim(
     for _ in 0..MOST_LOOKS {
         let offers = room.open(&claim.offers);
         let rest = Claim { limit: claim.limit - leased.len(), offers, ..claim.clone() };
-        let (more, passed_by) = claim_once(connection, &rest, &mut room, sources).await?;
+        let (more, passed_by) = claim_once(connection, &rest, &mut room, held, sources).await?;
         leased.extend(more);
         if passed_by == 0 || leased.len() >= claim.limit {
             break;
@@ -111,9 +114,11 @@ async fn claim_once(
     connection: &mut SqliteConnection,
     claim: &Claim,
     room: &mut Room,
+    held: &mut Held,
     sources: &Sources,
 ) -> Result<(Vec<Record>, usize), Fault> {
-    let mut desk = load_due(connection, claim, sources).await?;
+    let now = sources.now();
+    let mut desk = load_due(connection, claim, sources, now).await?;
     let command = Command::Lease {
         worker: claim.worker.clone(),
         duration: claim.lease,
@@ -125,7 +130,7 @@ async fn claim_once(
             passed_by += 1;
             continue;
         }
-        match desk.decide(place, &command, sources.moment()) {
+        match desk.decide(place, &command, sources.moment_at(now)) {
             Ok(Answer::Leased) => {
                 room.take(&desk.sheets[place].record.id.operation, 1);
                 leased.push(place);
@@ -139,7 +144,9 @@ async fn claim_once(
         let sheet = &desk.sheets[*place];
         (Reverse(sheet.record.priority), sheet.record.ready_at, sheet.row)
     });
-    Ok((leased.into_iter().map(|place| desk.sheets[place].record.clone()).collect(), passed_by))
+    let leased = leased.into_iter().map(|place| desk.sheets[place].record.clone()).collect();
+    held.remember(desk.sheets);
+    Ok((leased, passed_by))
 }
 
 /// Loads what is due, and looks further where damaged rows stand in front of others.
@@ -147,8 +154,9 @@ async fn load_due(
     connection: &mut SqliteConnection,
     claim: &Claim,
     sources: &Sources,
+    now: Timestamp,
 ) -> Result<Desk, Fault> {
-    let (now, mut looked_at) = (sources.now(), claim.limit);
+    let mut looked_at = claim.limit;
     loop {
         let due = due(connection, claim, looked_at, now).await?;
         if due.is_empty() {
@@ -218,7 +226,7 @@ async fn due_on(
     wanted: usize,
     now: Timestamp,
 ) -> Result<Vec<(i64, i64)>, Fault> {
-    sqlx::query_as(DUE)
+    let due: Vec<u8> = sqlx::query_scalar(DUE)
         .bind(claim.namespace.as_str())
         .bind(&shelf.queue)
         .bind(&shelf.operation)
@@ -226,7 +234,8 @@ async fn due_on(
         .bind(shelf.priority)
         .bind(now.as_millis())
         .bind(i64::try_from(wanted).unwrap_or(i64::MAX))
-        .fetch_all(connection)
+        .fetch_one(connection)
         .await
-        .while_trying("look for due records")
+        .while_trying("look for due records")?;
+    columns(&due)
 }

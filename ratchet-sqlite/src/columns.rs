@@ -1,16 +1,11 @@
 //! The columns of one row by name, each as what it means.
 
-use std::collections::BTreeMap;
-
-use ratchet_core::{
-    Fingerprint, Generation, Key, Lease, RecordId, State, Step, StepName, Timestamp, Token, serde_json,
-};
+use ratchet_core::{State, Timestamp, Token, serde_json};
 use serde::de::{DeserializeOwned, IntoDeserializer as _, value::Error as NameError};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
 use crate::error::{Fault, While as _};
-use crate::row::StepRow;
 
 /// A row whose columns are asked for by name.
 pub(crate) struct Columns<'a>(pub(crate) &'a SqliteRow);
@@ -71,40 +66,6 @@ impl Columns<'_> {
 
     pub(crate) fn json_if_any<T: DeserializeOwned>(&self, column: &str) -> Result<Option<T>, Fault> {
         self.text_if_any(column)?.map(by_json).transpose()
-    }
-
-    pub(crate) fn fingerprint(&self, column: &str) -> Result<Fingerprint, Fault> {
-        let bytes: &[u8] = self.0.try_get(column).while_trying("read a row")?;
-        let bytes = bytes.try_into().map_err(|_| Fault::Damaged("a fingerprint has no 32 bytes"))?;
-        Ok(Fingerprint::from_bytes(bytes))
-    }
-
-    pub(crate) fn identity(&self) -> Result<RecordId, Fault> {
-        Ok(RecordId {
-            namespace: self.name("namespace")?,
-            operation: self.name("operation")?,
-            key: Key::parse(self.text("key")?).map_err(|_| Fault::Damaged("a key is malformed"))?,
-            generation: Generation::new(self.small("generation")?)
-                .ok_or(Fault::Damaged("a generation is zero"))?,
-        })
-    }
-
-    pub(crate) fn lease(&self) -> Result<Option<Lease>, Fault> {
-        let Some(worker) = self.name_if_any("lease_worker")? else {
-            return Ok(None);
-        };
-        Ok(Some(Lease {
-            worker,
-            until: self.time("lease_until")?,
-            started_at: self.time_if_any("lease_started_at")?,
-        }))
-    }
-
-    pub(crate) fn steps(&self) -> Result<BTreeMap<StepName, Step>, Fault> {
-        match self.text("steps")? {
-            "[]" => Ok(BTreeMap::new()),
-            steps => Ok(by_json::<Vec<StepRow>>(steps)?.into_iter().map(StepRow::into_step).collect()),
-        }
     }
 }
 

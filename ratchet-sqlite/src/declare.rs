@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ratchet_core::ledger::{Declaration, Declared, Served};
-use ratchet_core::{HiddenPaths, LedgerError, OperationName, Version};
+use ratchet_core::{HiddenPaths, LedgerError, OperationName, Priority, Version};
 use serde::Serialize;
 use sqlx::{SqliteConnection, SqlitePool};
 
@@ -69,15 +69,21 @@ async fn record(connection: &mut SqliteConnection, declaration: &Declaration) ->
 
 /// Keeps what people are told about windows; a worker that starts again writes nothing.
 async fn describe(connection: &mut SqliteConnection, declaration: &Declaration) -> Result<(), Fault> {
-    const WRITE: &str = "INSERT INTO ratchet_declarations AS d (operation, version, policy, contract) \
-        VALUES (?1, ?2, ?3, ?4) \
-        ON CONFLICT (operation, version) DO UPDATE SET policy = excluded.policy, contract = excluded.contract \
-        WHERE d.policy <> excluded.policy OR d.contract <> excluded.contract";
+    const WRITE: &str = "INSERT INTO ratchet_declarations AS d \
+            (operation, version, policy, contract, priority, queue, volatile) \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+        ON CONFLICT (operation, version) DO UPDATE SET policy = excluded.policy, contract = excluded.contract, \
+            priority = excluded.priority, queue = excluded.queue, volatile = excluded.volatile \
+        WHERE (d.policy, d.contract, d.priority, d.queue, d.volatile) <> \
+            (excluded.policy, excluded.contract, excluded.priority, excluded.queue, excluded.volatile)";
     sqlx::query(WRITE)
         .bind(declaration.operation.as_str())
         .bind(declaration.version.as_str())
         .bind(as_json(&declaration.policy)?)
         .bind(as_json(&declaration.contract)?)
+        .bind(declaration.priority.0)
+        .bind(declaration.queue.as_str())
+        .bind(as_json(&declaration.volatile)?)
         .execute(connection)
         .await
         .while_trying("record what is declared")?;
@@ -89,13 +95,20 @@ fn as_json<T: Serialize>(value: &T) -> Result<String, Fault> {
 }
 
 pub(crate) async fn declarations(readers: &SqlitePool) -> Result<Vec<Declared>, Fault> {
-    const READ: &str = "SELECT operation, version, policy, contract FROM ratchet_declarations \
-        ORDER BY operation, version";
+    const READ: &str = "SELECT operation, version, policy, contract, priority, queue, volatile \
+        FROM ratchet_declarations ORDER BY operation, version";
     let rows = sqlx::query(READ).fetch_all(readers).await.while_trying("read what is declared")?;
     let declared = |row| {
         let row = Columns(row);
         let of = Served { operation: row.name("operation")?, version: row.name("version")? };
-        Ok(Declared { of, policy: row.json("policy")?, contract: row.json("contract")? })
+        Ok(Declared {
+            of,
+            policy: row.json("policy")?,
+            contract: row.json("contract")?,
+            priority: Priority(row.small("priority")?),
+            queue: row.name("queue")?,
+            volatile: row.json("volatile")?,
+        })
     };
     rows.iter().map(declared).collect()
 }

@@ -47,6 +47,6 @@ pub async fn enqueue_in<O: Operation>(
     request: Request<O>,
 ) -> Result<Enqueued<OutputOf<O>>, EnqueueError> {
     let submission = request.into_submission(&Namespace::DEFAULT)?;
-    let digest = submission.id.digest();
-    answered::<O>(digest, submit_in(connection, &submission).await?)
+    let answer = submit_in(connection, &submission).await?;
+    answered::<O>(&submission.id, answer)
 }

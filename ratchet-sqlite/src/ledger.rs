@@ -3,14 +3,16 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
+use ratchet_core::ledger::follow::{Followers, ended, waits_again};
 use ratchet_core::ledger::{
-    AwaitedEnds, Capabilities, Claim, Count, Declaration, Declared, Filter, Inspection, Ledger, LedgerFuture,
-    MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
+    AuditPage, AwaitedEnds, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
+    DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
+    Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use ratchet_core::{
     Attempt, AuditEntry, HiddenPaths, HighWaterFile, Key, LedgerError, Namespace, Record, RecordId,
@@ -20,14 +22,18 @@ use sqlx::SqlitePool;
 use tokio::sync::{mpsc, watch};
 
 use crate::batch::Asked;
-use crate::declare;
 use crate::error::{Fault, While as _};
+use crate::follow::Whose;
+use crate::held::Held;
 use crate::options::{Opened, Sources, SqliteOptions};
 use crate::writer::{Job, Writer};
-use crate::{gates, inspect, mark, overview, read};
+use crate::{audit, declare, document, gates, inspect, mark, overview, read};
 
 /// How many calls wait for the writer before further ones wait to be let in.
 const WAITING_CALLS: usize = 1024;
+
+/// How many waiting records are looked at when one of them waits anew.
+const MOST_LOOKED_AT: usize = 1024;
 
 /// A ledger in an SQLite database.
 ///
@@ -69,6 +75,9 @@ pub struct SqliteLedger {
     sources: Sources,
     wakeups: Arc<watch::Sender<u64>>,
     ends: AwaitedEnds,
+    followers: Followers,
+    /// Up to where records that wait have been looked at.
+    looked_behind: AtomicI64,
     commits: Arc<AtomicU64>,
 }
 
@@ -94,7 +103,7 @@ impl SqliteLedger {
         let high_water = beside(opened.place.file());
         let (ends, commits) = (AwaitedEnds::default(), Arc::new(AtomicU64::new(0)));
         let writer = Writer {
-            connection: Some(opened.writer),
+            connection: Some((opened.writer, Held::new())),
             reopen: opened.reopen,
             place: opened.place,
             busy_timeout: opened.busy_timeout,
@@ -112,6 +121,8 @@ impl SqliteLedger {
             sources: opened.sources,
             wakeups,
             ends,
+            followers: Followers::default(),
+            looked_behind: AtomicI64::new(0),
             commits,
         })
     }
@@ -136,6 +147,16 @@ impl SqliteLedger {
         self.ask(job, questions).await
     }
 
+    /// Decides about those that come after records that have just ended. What fails is done by [`follow`](Ledger::follow)
+    /// later.
+    async fn follow_ended(&self, ended: Vec<RecordId>) {
+        if !ended.is_empty()
+            && let Err(error) = self.ask(Job::Follow, Whose::Ended(ended)).await
+        {
+            tracing::warn!(%error, "records that wait were not decided about; trying again later");
+        }
+    }
+
     fn told<T>(&self, answer: Result<T, Fault>) -> Result<T, LedgerError> {
         answer.map_err(|fault| fault.told(self.busy_timeout))
     }
@@ -154,7 +175,17 @@ impl Ledger for SqliteLedger {
     }
 
     fn submit(&self, submissions: Vec<Submission>) -> LedgerFuture<'_, Vec<Submitted>> {
-        Box::pin(self.ask_all(Job::Submit, submissions))
+        Box::pin(async move {
+            let before: Vec<RecordId> =
+                submissions.iter().filter_map(|one| Some(one.after.as_ref()?.id.clone())).collect();
+            let answers = self.ask_all(Job::Submit, submissions).await?;
+            if !before.is_empty() {
+                self.followers.set(true);
+            }
+            // They may have ended before.
+            self.follow_ended(before).await;
+            Ok(answers)
+        })
     }
 
     fn claim(&self, claim: Claim) -> LedgerFuture<'_, Vec<Record>> {
@@ -162,7 +193,17 @@ impl Ledger for SqliteLedger {
     }
 
     fn apply(&self, orders: Vec<Order>) -> LedgerFuture<'_, Vec<Result<Answer, Refusal>>> {
-        Box::pin(self.ask_all(Job::Apply, orders))
+        Box::pin(async move {
+            let ids = self.followers.before(&orders);
+            let answers = self.ask_all(Job::Apply, orders).await?;
+            if waits_again(&answers)
+                && let Err(error) = self.follow(MOST_LOOKED_AT).await
+            {
+                tracing::warn!(%error, "records that wait were not decided about; trying again later");
+            }
+            self.follow_ended(ended(ids, &answers)).await;
+            Ok(answers)
+        })
     }
 
     fn admit(&self, orders: Vec<GateOrder>) -> LedgerFuture<'_, Vec<GateAnswer>> {
@@ -174,7 +215,23 @@ impl Ledger for SqliteLedger {
     }
 
     fn expire(&self, limit: usize) -> LedgerFuture<'_, usize> {
-        Box::pin(self.ask(Job::Expire, limit))
+        Box::pin(async move {
+            let decided = self.ask(Job::Expire, limit).await?;
+            if decided > 0 && self.followers.may_wait() {
+                self.follow(limit).await?;
+            }
+            Ok(decided)
+        })
+    }
+
+    fn follow(&self, limit: usize) -> LedgerFuture<'_, usize> {
+        Box::pin(async move {
+            let behind = self.looked_behind.load(Ordering::Relaxed);
+            let looked = self.ask(Job::Follow, Whose::Any { behind, limit }).await?;
+            self.looked_behind.store(looked.last.unwrap_or(0), Ordering::Relaxed);
+            self.followers.set(looked.waiting);
+            Ok(looked.decided)
+        })
     }
 
     fn purge(&self, limit: usize) -> LedgerFuture<'_, usize> {
@@ -206,6 +263,17 @@ impl Ledger for SqliteLedger {
         })
     }
 
+    fn places(&self, ids: Vec<RecordId>) -> LedgerFuture<'_, Vec<Option<Cursor>>> {
+        Box::pin(async move {
+            let places = overview::places(&self.readers, &ids.iter().collect::<Vec<_>>()).await;
+            Ok(self.told(places)?.into_iter().map(|place| place.map(Cursor)).collect())
+        })
+    }
+
+    fn at(&self, place: Cursor) -> LedgerFuture<'_, Option<Stored>> {
+        Box::pin(async move { self.told(overview::at(&self.readers, place).await) })
+    }
+
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {
         Box::pin(async move { self.told(read::list(&self.readers, &filter).await) })
     }
@@ -216,6 +284,15 @@ impl Ledger for SqliteLedger {
 
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>> {
         Box::pin(async move { self.told(read::audit(&self.readers, &id).await) })
+    }
+
+    fn audit_log(
+        &self,
+        namespace: Namespace,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> LedgerFuture<'_, AuditPage> {
+        Box::pin(async move { self.told(audit::log(&self.readers, &namespace, before, limit).await) })
     }
 
     fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {
@@ -246,6 +323,18 @@ impl Ledger for SqliteLedger {
 
     fn high_water_file(&self) -> Option<HighWaterFile> {
         Some(self.high_water.clone())
+    }
+
+    fn document(&self, id: DocumentId) -> LedgerFuture<'_, Option<Document>> {
+        Box::pin(async move { self.told(document::find(&self.readers, &id).await) })
+    }
+
+    fn documents(&self, query: DocumentQuery) -> LedgerFuture<'_, Vec<Document>> {
+        Box::pin(async move { self.told(document::query(&self.readers, &query).await) })
+    }
+
+    fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten> {
+        Box::pin(self.ask(Job::Document, write))
     }
 
     fn inspect(&self) -> LedgerFuture<'_, Inspection> {

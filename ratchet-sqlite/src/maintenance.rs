@@ -7,6 +7,7 @@ use sqlx::SqliteConnection;
 
 use crate::desk;
 use crate::error::{Fault, While as _};
+use crate::held::Held;
 use crate::options::Sources;
 use crate::row::rows_as_json;
 
@@ -14,6 +15,7 @@ use crate::row::rows_as_json;
 pub(crate) async fn expire(
     connection: &mut SqliteConnection,
     limit: usize,
+    held: &mut Held,
     sources: &Sources,
 ) -> Result<usize, Fault> {
     let mut desk = load_over(connection, limit, sources).await?;
@@ -21,6 +23,7 @@ pub(crate) async fn expire(
         .filter(|place| desk.decide(*place, &Command::Expire, sources.moment()).is_ok())
         .count();
     desk::write(connection, &desk).await?;
+    held.remember(desk.sheets);
     Ok(decided)
 }
 
@@ -70,8 +73,8 @@ pub(crate) async fn purge(
         WHERE purge_at <= ?1 AND state NOT IN ('pending', 'running', 'uncertain') ORDER BY purge_at LIMIT ?2";
     const BURY: [&str; 5] = [
         "INSERT INTO ratchet_tombstones \
-             (namespace, operation, key, generation, version, fingerprint, state, ended_at) \
-         SELECT namespace, operation, key, generation, version, fingerprint, state, settled_at \
+             (namespace, operation, key, generation, version, fingerprint, state, ended_at, place) \
+         SELECT namespace, operation, key, generation, version, fingerprint, state, settled_at, id \
          FROM ratchet_records WHERE id IN (SELECT value FROM json_each(?1))",
         "DELETE FROM ratchet_steps WHERE record_id IN (SELECT value FROM json_each(?1))",
         "DELETE FROM ratchet_attempts WHERE record_id IN (SELECT value FROM json_each(?1))",

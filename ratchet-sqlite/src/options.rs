@@ -52,7 +52,12 @@ impl Sources {
     }
 
     pub(crate) fn moment(&self) -> Moment {
-        Moment { now: self.clock.now(), jitter: self.random.jitter() }
+        self.moment_at(self.now())
+    }
+
+    /// For all that is decided together.
+    pub(crate) fn moment_at(&self, now: Timestamp) -> Moment {
+        Moment { now, jitter: self.random.jitter() }
     }
 }
 

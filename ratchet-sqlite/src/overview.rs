@@ -1,15 +1,16 @@
 //! What people ask for who do not know the whole identity of a record, or want to know how all of them stand.
 
 use ratchet_core::decide::Stored;
-use ratchet_core::ledger::{Count, Served};
-use ratchet_core::{Key, Namespace, Record, Timestamp, serde_json};
-use sqlx::SqlitePool;
+use ratchet_core::ledger::{Count, Cursor, Served};
+use ratchet_core::{Key, Namespace, Record, RecordId, Timestamp, serde_json};
+use sqlx::{SqliteExecutor, SqlitePool};
 
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
-use crate::row::{read, read_stored, record_columns, tombstone_columns};
+use crate::row::{IdentityRow, record_json, rows_as_json, tombstone_json};
+use crate::stored::{Snapshots, read, read_stored};
 
-/// In the order of operation and generation, the third and fifth column. Goes from operation to operation by one seek each, so that a key is found without reading all of them.
+/// In the order of operation and generation. Goes from operation to operation by one seek each, so that a key is found without reading all of them.
 pub(crate) async fn under_key(
     readers: &SqlitePool,
     namespace: &Namespace,
@@ -24,16 +25,47 @@ pub(crate) async fn under_key(
              UNION ALL SELECT (SELECT min(operation) FROM ratchet_tombstones \
                  WHERE namespace = ?1 AND operation > purged.operation) FROM purged WHERE operation IS NOT NULL) \
          SELECT ",
-        record_columns!(),
-        " FROM live CROSS JOIN ratchet_records AS r INDEXED BY ratchet_records_identity \
+        record_json!(),
+        " AS row, r.operation, r.generation FROM live CROSS JOIN ratchet_records AS r INDEXED BY ratchet_records_identity \
           WHERE r.namespace = ?1 AND r.operation = live.operation AND r.key = ?2 UNION ALL SELECT ",
-        tombstone_columns!(),
-        " FROM purged CROSS JOIN ratchet_tombstones AS t \
+        tombstone_json!(),
+        ", t.operation, t.generation FROM purged CROSS JOIN ratchet_tombstones AS t \
           WHERE t.namespace = ?1 AND t.operation = purged.operation AND t.key = ?2 \
-          ORDER BY 3, 5"
+          ORDER BY 2, 3"
     );
-    let rows = sqlx::query(UNDER_KEY).bind(namespace.as_str()).bind(key.as_str()).fetch_all(readers).await;
-    rows.while_trying("look a key up")?.iter().map(read_stored).collect()
+    let rows: Result<Vec<Vec<u8>>, _> =
+        sqlx::query_scalar(UNDER_KEY).bind(namespace.as_str()).bind(key.as_str()).fetch_all(readers).await;
+    rows.while_trying("look a key up")?.iter().map(|row| read_stored(row)).collect()
+}
+
+/// The number of each of these records, also of those that are tombstones.
+pub(crate) async fn places(
+    executor: impl SqliteExecutor<'_>,
+    ids: &[&RecordId],
+) -> Result<Vec<Option<i64>>, Fault> {
+    const PLACES: &str = "SELECT coalesce( \
+            (SELECT r.id FROM ratchet_records AS r INDEXED BY ratchet_records_identity \
+                WHERE r.namespace = w.value ->> 'namespace' AND r.operation = w.value ->> 'operation' \
+                    AND r.key = w.value ->> 'key' AND r.generation = w.value ->> 'generation'), \
+            (SELECT t.place FROM ratchet_tombstones AS t \
+                WHERE t.namespace = w.value ->> 'namespace' AND t.operation = w.value ->> 'operation' \
+                    AND t.key = w.value ->> 'key' AND t.generation = w.value ->> 'generation')) \
+        FROM json_each(?1) AS w ORDER BY w.key";
+    let ids: Vec<IdentityRow<'_>> = ids.iter().map(|id| IdentityRow::from(*id)).collect();
+    let places = sqlx::query_scalar(PLACES).bind(rows_as_json(&ids)?).fetch_all(executor).await;
+    places.while_trying("look for the place of a record")
+}
+
+pub(crate) async fn at(readers: &SqlitePool, place: Cursor) -> Result<Option<Stored>, Fault> {
+    const AT: &str = concat!(
+        "SELECT ",
+        record_json!(),
+        " FROM ratchet_records AS r WHERE r.id = ?1 UNION ALL SELECT ",
+        tombstone_json!(),
+        " FROM ratchet_tombstones AS t WHERE t.place = ?1"
+    );
+    let row: Result<Option<Vec<u8>>, _> = sqlx::query_scalar(AT).bind(place.0).fetch_optional(readers).await;
+    row.while_trying("look a record up")?.map(|row| read_stored(&row)).transpose()
 }
 
 pub(crate) async fn census(readers: &SqlitePool, namespace: &Namespace) -> Result<Vec<Count>, Fault> {
@@ -63,7 +95,7 @@ pub(crate) async fn to_reconcile(
 ) -> Result<Vec<Record>, Fault> {
     const TO_RECONCILE: &str = concat!(
         "SELECT ",
-        record_columns!(),
+        record_json!(),
         " FROM ratchet_records AS r INDEXED BY ratchet_records_to_reconcile \
           WHERE r.reconcile_at IS NOT NULL AND r.reconcile_at <= ?3 AND r.state = 'uncertain' AND r.namespace = ?1 \
               AND (r.operation, r.version) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?2)) \
@@ -71,14 +103,23 @@ pub(crate) async fn to_reconcile(
     );
     let pair = |one: &Served| serde_json::json!([one.operation.as_str(), one.version.as_str()]);
     let wanted: serde_json::Value = served.iter().map(pair).collect();
-    let rows = sqlx::query(TO_RECONCILE)
-        .bind(namespace.as_str())
-        .bind(wanted.to_string())
-        .bind(now.as_millis())
-        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .fetch_all(readers)
-        .await
-        .while_trying("look for records to ask about")?;
-    // One that cannot be read keeps nobody from the others.
-    Ok(rows.iter().filter_map(|row| read(row).ok()).map(|(_, record)| record).collect())
+    let mut looked_at = limit;
+    loop {
+        let rows: Vec<Vec<u8>> = sqlx::query_scalar(TO_RECONCILE)
+            .bind(namespace.as_str())
+            .bind(wanted.to_string())
+            .bind(now.as_millis())
+            .bind(i64::try_from(looked_at).unwrap_or(i64::MAX))
+            .fetch_all(readers)
+            .await
+            .while_trying("look for records to ask about")?;
+        // One that cannot be read keeps nobody from the others, and takes no place of theirs.
+        let mut snapshots = Snapshots::default();
+        let sound = rows.iter().filter_map(|row| read(row, &mut snapshots).ok()).map(|(_, record)| record);
+        let records: Vec<Record> = sound.take(limit).collect();
+        if records.len() == limit || rows.len() < looked_at {
+            return Ok(records);
+        }
+        looked_at = looked_at.saturating_mul(2);
+    }
 }

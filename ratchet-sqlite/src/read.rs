@@ -5,29 +5,31 @@ use std::collections::BTreeSet;
 use ratchet_core::decide::Stored;
 use ratchet_core::ledger::{Cursor, Filter, Offer, Page, Served, Unserved};
 use ratchet_core::{
-    Attempt, AttemptEnd, AuditEntry, Namespace, OperationName, OutcomeKind, RecordId, State, Timestamp,
+    Attempt, AttemptEnd, AuditEntry, GroupId, Namespace, OperationName, OutcomeKind, RecordId, State,
+    Timestamp,
 };
-use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, SqlitePool};
 
 use crate::claim::{offers_as_json, tables_of_shelves};
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
 use crate::room;
-use crate::row::{read, read_stored, record_columns, rows_as_json, tombstone_columns};
+use crate::row::{record_json, rows_as_json, tombstone_json};
+use crate::stored::{Snapshots, read, read_stored};
 
 pub(crate) async fn find(readers: &SqlitePool, id: &RecordId) -> Result<Option<Stored>, Fault> {
     const STORED: &str = concat!(
         "SELECT ",
-        record_columns!(),
+        record_json!(),
         " FROM ratchet_records AS r \
           WHERE r.namespace = ?1 AND r.operation = ?2 AND r.key = ?3 AND r.generation = ?4 UNION ALL SELECT ",
-        tombstone_columns!(),
+        tombstone_json!(),
         " FROM ratchet_tombstones AS t \
           WHERE t.namespace = ?1 AND t.operation = ?2 AND t.key = ?3 AND t.generation = ?4"
     );
-    let rows = rows_of(readers, STORED, id).await?;
-    rows.first().map(read_stored).transpose()
+    let row = rows_of(readers, STORED, id).await?.into_iter().next();
+    row.map(|row| read_stored(row.try_get(0).while_trying("read a row")?)).transpose()
 }
 
 pub(crate) async fn attempts(readers: &SqlitePool, id: &RecordId) -> Result<Vec<Attempt>, Fault> {
@@ -78,48 +80,77 @@ pub(crate) fn read_attempt(row: &SqliteRow) -> Result<Attempt, Fault> {
     })
 }
 
-/// A page of records. The `+` keeps the planner from sorting a whole namespace for one page.
+/// A page of records, in the order that the filter wants. The `+` keeps the planner from sorting a whole namespace for one
+/// page.
 macro_rules! listing {
-    ($source:literal) => {
+    ($filter:ident, $source:literal) => {
+        if $filter.newest_first {
+            listing!($source, "r.id < ?4 ORDER BY r.id DESC")
+        } else {
+            listing!($source, "r.id > ?4 ORDER BY r.id")
+        }
+    };
+    ($source:literal, $place:literal) => {
         concat!(
             "SELECT ",
-            record_columns!(),
+            record_json!(),
             " FROM ratchet_records AS r ",
             $source,
             " AND +r.namespace = ?1 AND (?2 IS NULL OR r.operation = ?2) AND (?3 IS NULL OR r.state = ?3) \
-              AND r.id > ?4 ORDER BY r.id LIMIT ?5"
+              AND (?6 IS NULL OR r.group_id = ?6) AND (?7 IS NULL OR r.created_at < ?7) AND ",
+            $place,
+            " LIMIT ?5"
         )
     };
 }
 
-/// The statement whose index holds few records beside those of this state.
-fn listing_of(state: Option<State>) -> &'static str {
-    match state {
-        Some(State::Pending) => listing!("INDEXED BY ratchet_records_pending WHERE r.state = 'pending'"),
-        Some(State::Running) => listing!("INDEXED BY ratchet_records_leased WHERE r.state = 'running'"),
+/// The statement whose index holds few records beside those of this group and state.
+fn listing_of(filter: &Filter) -> &'static str {
+    if filter.group.is_some() {
+        return listing!(
+            filter,
+            "INDEXED BY ratchet_records_group WHERE r.namespace = ?1 AND r.group_id = ?6"
+        );
+    }
+    match filter.state {
+        Some(State::Waiting) => {
+            listing!(filter, "INDEXED BY ratchet_records_waiting WHERE r.state = 'waiting'")
+        }
+        Some(State::Pending) => {
+            listing!(filter, "INDEXED BY ratchet_records_pending WHERE r.state = 'pending'")
+        }
+        Some(State::Running) => {
+            listing!(filter, "INDEXED BY ratchet_records_leased WHERE r.state = 'running'")
+        }
         Some(State::Failed | State::Exhausted | State::Uncertain | State::Abandoned) => listing!(
+            filter,
             "INDEXED BY ratchet_records_attention WHERE r.namespace = ?1 AND r.state = ?3 \
              AND r.state IN ('failed', 'exhausted', 'uncertain', 'abandoned')"
         ),
-        None | Some(State::Succeeded | State::Cancelled) => listing!("NOT INDEXED WHERE TRUE"),
+        None | Some(State::Succeeded | State::Cancelled | State::Skipped) => {
+            listing!(filter, "NOT INDEXED WHERE TRUE")
+        }
     }
 }
 
 pub(crate) async fn list(readers: &SqlitePool, filter: &Filter) -> Result<Page, Fault> {
     let limit = filter.limit.max(1);
-    let rows = sqlx::query(listing_of(filter.state))
+    let rows: Vec<Vec<u8>> = sqlx::query_scalar(listing_of(filter))
         .bind(filter.namespace.as_str())
         .bind(filter.operation.as_ref().map(OperationName::as_str))
         .bind(filter.state.map(State::as_str))
-        .bind(filter.after.map_or(0, |cursor| cursor.0))
+        .bind(filter.after.unwrap_or(filter.first_place()).0)
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .bind(filter.group.as_ref().map(GroupId::as_str))
+        .bind(filter.created_before.map(Timestamp::as_millis))
         .fetch_all(readers)
         .await
         .while_trying("list records")?;
-    let mut page = Page::default();
+    let (mut page, mut snapshots) = (Page::default(), Snapshots::default());
     for row in &rows {
-        let (place, record) = read(row)?;
+        let (place, record) = read(row, &mut snapshots)?;
         page.records.push(record);
+        page.places.push(Cursor(place));
         page.next = Some(Cursor(place));
     }
     if page.records.len() < limit {

@@ -12,7 +12,8 @@ use ratchet_core::{
 };
 use sqlx::{Connection as _, SqliteConnection};
 
-use crate::{audit, desk, schema, submit, write};
+use crate::usual::Usual;
+use crate::{audit, desk, insert, schema, write};
 
 async fn empty() -> SqliteConnection {
     let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
@@ -35,6 +36,8 @@ fn bare() -> Record {
         policy: Policy::DEFAULT,
         queue: Queue::from_static("bulk.mail-2"),
         priority: Priority(i16::MIN),
+        group: None,
+        after: None,
         created_at: Timestamp::from_millis(-5),
         state: State::Pending,
         ready_at: Timestamp::from_millis(i64::MAX),
@@ -104,7 +107,7 @@ fn started(contract: Contract) -> Effect {
     Effect {
         may_be_applied: true,
         first_started_at: Some(Timestamp::from_millis(11)),
-        pin: Some(Pin {
+        pin: Some(Box::new(Pin {
             wire_key: "wire\0key 'quoted' \"twice\" \\ \u{1F600}".to_owned(),
             recipe: Recipe(3),
             secret: Some(SecretId::from_static("2026")),
@@ -114,7 +117,7 @@ fn started(contract: Contract) -> Effect {
             kept: None,
             by: Token::new(2),
             first_at: Timestamp::from_millis(22),
-        }),
+        })),
         ..Effect::new(contract.terms())
     }
 }
@@ -140,17 +143,16 @@ async fn change(connection: &mut SqliteConnection, from: &Record, to: &Record) {
         changed: true,
         changed_steps: to.steps.keys().cloned().collect(),
     };
-    write::records(connection, std::slice::from_ref(&sheet)).await.unwrap();
+    write::records(connection, std::slice::from_ref(&sheet), &Usual::default()).await.unwrap();
     write::steps(connection, &[sheet]).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_record_comes_back_as_it_was_inserted() {
-    for record in [bare(), Record { steps: BTreeMap::new(), ..full() }] {
-        let mut connection = empty().await;
-        submit::insert_records(&mut connection, &[&record]).await.unwrap();
-        assert_eq!(stored(&mut connection).await, record);
-    }
+    let mut connection = empty().await;
+    let record = Record { policy: full().policy, effect: Effect::new(full().effect.contract), ..bare() };
+    insert::records(&mut connection, &[&record], None).await.unwrap();
+    assert_eq!(stored(&mut connection).await, record);
 }
 
 #[tokio::test]
@@ -160,21 +162,22 @@ async fn a_record_comes_back_as_it_was_changed() {
     let fixed = full();
     let before =
         Record { policy: fixed.policy.clone(), effect: Effect::new(fixed.effect.contract.clone()), ..bare() };
-    submit::insert_records(&mut connection, &[&before]).await.unwrap();
+    insert::records(&mut connection, &[&before], None).await.unwrap();
     change(&mut connection, &before, &fixed).await;
     assert_eq!(stored(&mut connection).await, fixed);
-    change(&mut connection, &fixed, &before).await;
-    let steps = fixed.steps.clone();
-    assert_eq!(stored(&mut connection).await, Record { steps, ..before });
+    // Steps stay, and there are none before the first lease.
+    let plain = Record { token: fixed.token, steps: fixed.steps.clone(), ..before };
+    change(&mut connection, &fixed, &plain).await;
+    assert_eq!(stored(&mut connection).await, plain);
 }
 
 #[tokio::test]
 async fn a_change_insists_on_the_row_that_was_read() {
     let mut connection = empty().await;
-    submit::insert_records(&mut connection, &[&bare()]).await.unwrap();
+    insert::records(&mut connection, &[&bare()], None).await.unwrap();
     for was in [(State::Running, Token::NONE), (State::Pending, Token::new(1))] {
         let sheet = Sheet { row: 1, record: full(), was, changed: true, changed_steps: BTreeSet::new() };
-        assert!(write::records(&mut connection, &[sheet]).await.is_err(), "{was:?}");
+        assert!(write::records(&mut connection, &[sheet], &Usual::default()).await.is_err(), "{was:?}");
         assert_eq!(stored(&mut connection).await, bare());
     }
 }
@@ -182,7 +185,7 @@ async fn a_change_insists_on_the_row_that_was_read() {
 #[tokio::test]
 async fn attempts_come_back_and_a_certain_end_stays() {
     let mut connection = empty().await;
-    submit::insert_records(&mut connection, &[&bare()]).await.unwrap();
+    insert::records(&mut connection, &[&bare()], None).await.unwrap();
     let token = Token::new(1);
     let mut attempt = Attempt {
         token,
@@ -194,7 +197,7 @@ async fn attempts_come_back_and_a_certain_end_stays() {
     };
     let mut notes = AttemptNotes::default();
     notes.opened.insert((1, token), attempt.clone());
-    write::attempts(&mut connection, &notes).await.unwrap();
+    write::attempts(&mut connection, &notes, &Usual::default()).await.unwrap();
     assert_eq!(attempts(&mut connection).await, [attempt.clone()]);
 
     let end = |outcome, late| AttemptEnd {
@@ -213,7 +216,7 @@ async fn attempts_come_back_and_a_certain_end_stays() {
         let mut notes = AttemptNotes::default();
         notes.started.insert((1, token), Timestamp::from_millis(2));
         notes.ended.insert((1, token), end.clone());
-        write::attempts(&mut connection, &notes).await.unwrap();
+        write::attempts(&mut connection, &notes, &Usual::default()).await.unwrap();
         attempt.end_with(end);
         assert_eq!(attempts(&mut connection).await, [attempt.clone()]);
     }
@@ -227,7 +230,7 @@ async fn attempts(connection: &mut SqliteConnection) -> Vec<Attempt> {
 #[tokio::test]
 async fn the_audit_trail_keeps_any_text() {
     let mut connection = empty().await;
-    submit::insert_records(&mut connection, &[&bare()]).await.unwrap();
+    insert::records(&mut connection, &[&bare()], None).await.unwrap();
     let entry = AuditEntry {
         at: Timestamp::from_millis(1),
         by: "O'Neill \0 \"x\"".to_owned(),

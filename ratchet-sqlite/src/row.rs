@@ -1,50 +1,48 @@
 //! Between a record and its row. Rows travel into SQLite as JSON, many in one statement: a statement of its own for
 //! every row would cost more than the row.
 
-use ratchet_core::decide::Stored;
 use ratchet_core::{
-    Cause, Effect, Generation, Namespace, OperationName, Payload, Pin, Policy, Priority, Queue, Record,
-    RecordId, State, Step, StepName, StepState, Terms, Timestamp, Token, Tombstone, Uncertainty, Version,
-    WorkerId, serde_json,
+    Effect, Generation, Namespace, OperationName, Payload, Pin, Record, RecordId, Step, StepName, StepState,
+    Terms, Timestamp, serde_json,
 };
 use serde::{Deserialize, Serialize};
-use sqlx::sqlite::SqliteRow;
 
-use crate::columns::Columns;
 use crate::error::Fault;
 
 /// How many rows one statement takes: bounds the memory that a statement needs, not the size of a batch.
-pub(crate) const ROWS_PER_STATEMENT: usize = 500;
+pub(crate) const ROWS_PER_STATEMENT: usize = 1_000;
 
-/// What [`read`] reads, from `ratchet_records AS r`. What is no JSON is handed out as a text, which reads as damaged:
-/// SQLite's own complaint would stop the whole statement, and with it every other record.
-macro_rules! record_columns {
+/// A record from `ratchet_records AS r` as a JSON array, which [`read`] reads: a column by itself costs more on its way
+/// out of SQLite than what it holds.
+///
+/// JSON inside of it stays a text: SQLite's own complaint about what is no JSON would stop the whole statement, and with
+/// it every other record. There are no steps before the first lease.
+macro_rules! record_json {
     () => {
-        "r.id, r.namespace, r.operation, r.key, r.generation, r.version, r.fingerprint, r.queue, r.priority, \
-         r.created_at, r.state, r.ready_at, r.token, r.lease_worker, r.lease_until, r.lease_started_at, r.attempts, r.spent, \
-         r.may_be_applied, r.first_started_at, r.pin, r.cancel_requested, r.risk_accepted, r.cause, \
-         r.uncertainty, r.reconcile_at, r.settled_at, r.result, r.policy, r.contract, r.input, \
-         (SELECT json_group_array(json_object('name', s.name, 'state', s.state, \
-             'may_be_applied', json(iif(s.may_be_applied, 'true', 'false')), \
-             'first_started_at', s.first_started_at, \
-             'pin', json(iif(json_valid(s.pin), s.pin, json_quote(s.pin))), \
-             'contract', json(iif(json_valid(s.contract), s.contract, json_quote(s.contract))), \
-             'reconciles', json(iif(s.reconciles, 'true', 'false')), 'result', s.result)) \
-          FROM ratchet_steps AS s WHERE s.record_id = r.id) AS steps"
+        "json_array(r.id, r.namespace, r.operation, r.key, r.generation, r.version, hex(r.fingerprint), r.queue, \
+         r.priority, r.created_at, r.state, r.ready_at, r.token, r.lease_worker, r.lease_until, r.lease_started_at, \
+         r.attempts, r.spent, r.may_be_applied, r.first_started_at, r.pin, r.cancel_requested, r.risk_accepted, \
+         r.cause, r.uncertainty, r.reconcile_at, r.settled_at, r.result, r.policy, r.contract, r.input, r.group_id, \
+         r.comes_after, iif(r.token = 0, '[]', ( \
+             SELECT json_group_array(json_object('name', s.name, 'state', s.state, \
+                 'may_be_applied', json(iif(s.may_be_applied, 'true', 'false')), \
+                 'first_started_at', s.first_started_at, \
+                 'pin', json(iif(json_valid(s.pin), s.pin, json_quote(s.pin))), \
+                 'contract', json(iif(json_valid(s.contract), s.contract, json_quote(s.contract))), \
+                 'reconciles', json(iif(s.reconciles, 'true', 'false')), 'result', s.result)) || '' \
+             FROM ratchet_steps AS s WHERE s.record_id = r.id)))"
     };
 }
-pub(crate) use record_columns;
+pub(crate) use record_json;
 
-/// The same columns from `ratchet_tombstones AS t`, for one statement over both tables: no `id`, and the end of the
-/// record as `settled_at`.
-macro_rules! tombstone_columns {
+/// A tombstone from `ratchet_tombstones AS t`, for one statement over both tables.
+macro_rules! tombstone_json {
     () => {
-        "NULL, t.namespace, t.operation, t.key, t.generation, t.version, t.fingerprint, NULL, NULL, NULL, \
-         t.state, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-         NULL, NULL, t.ended_at, NULL, NULL, NULL, NULL, NULL"
+        "json_array(NULL, t.namespace, t.operation, t.key, t.generation, t.version, hex(t.fingerprint), t.state, \
+         t.ended_at)"
     };
 }
-pub(crate) use tombstone_columns;
+pub(crate) use tombstone_json;
 
 /// The identity of a record, for statements that look many up.
 #[derive(Serialize)]
@@ -66,108 +64,6 @@ impl<'a> From<&'a RecordId> for IdentityRow<'a> {
     }
 }
 
-/// Everything about a record but its steps.
-#[derive(Serialize)]
-pub(crate) struct NewRow<'a> {
-    #[serde(flatten)]
-    id: IdentityRow<'a>,
-    version: &'a Version,
-    fingerprint: String,
-    queue: &'a Queue,
-    priority: Priority,
-    created_at: Timestamp,
-    policy: &'a Policy,
-    contract: &'a Terms,
-    input: &'a str,
-    #[serde(flatten)]
-    facts: Facts<'a>,
-}
-
-impl<'a> From<&'a Record> for NewRow<'a> {
-    fn from(record: &'a Record) -> Self {
-        Self {
-            id: (&record.id).into(),
-            version: &record.version,
-            fingerprint: record.fingerprint.to_string(),
-            queue: &record.queue,
-            priority: record.priority,
-            created_at: record.created_at,
-            policy: &record.policy,
-            contract: &record.effect.contract,
-            input: record.input.as_str(),
-            facts: record.into(),
-        }
-    }
-}
-
-/// What may change about a record. What is absent is NULL.
-#[derive(Serialize)]
-pub(crate) struct Facts<'a> {
-    state: State,
-    ready_at: Timestamp,
-    token: Token,
-    attempts: u32,
-    spent: u32,
-    may_be_applied: bool,
-    cancel_requested: bool,
-    risk_accepted: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lease_worker: Option<&'a WorkerId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lease_until: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lease_started_at: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first_started_at: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pin: Option<&'a Pin>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<&'a Cause>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    uncertainty: Option<Uncertainty>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reconcile_at: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    settled_at: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    purge_at: Option<Timestamp>,
-}
-
-impl<'a> From<&'a Record> for Facts<'a> {
-    fn from(record: &'a Record) -> Self {
-        let lease = record.lease.as_ref();
-        Self {
-            state: record.state,
-            ready_at: record.ready_at,
-            token: record.token,
-            attempts: record.attempts,
-            spent: record.spent,
-            may_be_applied: record.effect.may_be_applied,
-            cancel_requested: record.cancel_requested,
-            risk_accepted: record.risk_accepted,
-            lease_worker: lease.map(|lease| &lease.worker),
-            lease_until: lease.map(|lease| lease.until),
-            lease_started_at: lease.and_then(|lease| lease.started_at),
-            first_started_at: record.effect.first_started_at,
-            pin: record.effect.pin.as_ref(),
-            result: record.result.as_ref().map(Payload::as_str),
-            cause: record.cause.as_ref(),
-            uncertainty: record.uncertainty,
-            reconcile_at: record.reconcile_at,
-            settled_at: record.settled_at,
-            purge_at: purge_at(record),
-        }
-    }
-}
-
-/// The first moment at which the record [is purgeable](Record::is_purgeable).
-fn purge_at(record: &Record) -> Option<Timestamp> {
-    let at = record.settled_at?.after(record.policy.retention);
-    record.is_purgeable(at).then_some(at)
-}
-
 /// A step, in both directions.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StepRow {
@@ -175,7 +71,7 @@ pub(crate) struct StepRow {
     state: StepState,
     may_be_applied: bool,
     first_started_at: Option<Timestamp>,
-    pin: Option<Pin>,
+    pin: Option<Box<Pin>>,
     contract: Terms,
     reconciles: bool,
     result: Option<String>,
@@ -213,54 +109,8 @@ pub(crate) fn rows_as_json<T: Serialize>(rows: &[T]) -> Result<String, Fault> {
     serde_json::to_string(rows).map_err(|_| Fault::Damaged("a record cannot be written as JSON"))
 }
 
-/// Reads [`record_columns`]: the row's number and the record.
-pub(crate) fn read(row: &SqliteRow) -> Result<(i64, Record), Fault> {
-    let row = Columns(row);
-    let effect = Effect {
-        contract: row.json("contract")?,
-        may_be_applied: row.flag("may_be_applied")?,
-        first_started_at: row.time_if_any("first_started_at")?,
-        pin: row.json_if_any("pin")?,
-    };
-    let record = Record {
-        id: row.identity()?,
-        version: row.name("version")?,
-        fingerprint: row.fingerprint("fingerprint")?,
-        input: Payload::from_stored(row.text("input")?),
-        policy: row.json("policy")?,
-        queue: row.name("queue")?,
-        priority: Priority(row.small("priority")?),
-        created_at: row.time("created_at")?,
-        state: row.state("state")?,
-        ready_at: row.time("ready_at")?,
-        token: row.token("token")?,
-        lease: row.lease()?,
-        attempts: row.small("attempts")?,
-        spent: row.small("spent")?,
-        effect,
-        steps: row.steps()?,
-        cancel_requested: row.flag("cancel_requested")?,
-        risk_accepted: row.flag("risk_accepted")?,
-        result: row.text_if_any("result")?.map(Payload::from_stored),
-        cause: row.json_if_any("cause")?,
-        uncertainty: row.name_if_any("uncertainty")?,
-        reconcile_at: row.time_if_any("reconcile_at")?,
-        settled_at: row.time_if_any("settled_at")?,
-    };
-    Ok((row.number("id")?, record))
-}
-
-/// Reads a row of either table.
-pub(crate) fn read_stored(row: &SqliteRow) -> Result<Stored, Fault> {
-    let columns = Columns(row);
-    if columns.number_if_any("id")?.is_some() {
-        return Ok(Stored::Record(Box::new(read(row)?.1)));
-    }
-    Ok(Stored::Tombstone(Tombstone {
-        id: columns.identity()?,
-        version: columns.name("version")?,
-        fingerprint: columns.fingerprint("fingerprint")?,
-        state: columns.state("state")?,
-        ended_at: columns.time("settled_at")?,
-    }))
+/// The first moment at which the record [is purgeable](Record::is_purgeable).
+pub(crate) fn purge_at(record: &Record) -> Option<Timestamp> {
+    let at = record.settled_at?.after(record.policy.retention);
+    record.is_purgeable(at).then_some(at)
 }

@@ -1,22 +1,20 @@
 //! Submissions: one decision per key, whoever asks.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::time::Instant;
 
-use ratchet_core::decide::{Stored, SubmitDecision, decide_submission};
+use ratchet_core::decide::{Newest, SubmitDecision, decide_beside};
+use ratchet_core::ledger::follow::{self, Predecessor};
 use ratchet_core::{
-    AuditEntry, Clock as _, Generation, LedgerError, Record, RecordId, Submission, Submitted, SystemClock,
-    Timestamp,
+    Clock as _, Generation, LedgerError, Payload, Record, RecordId, State, Submission, Submitted,
+    SystemClock, Timestamp, Version,
 };
 use sqlx::SqliteConnection;
 
-use crate::audit;
 use crate::error::{Fault, While as _};
-use crate::row::{
-    IdentityRow, NewRow, ROWS_PER_STATEMENT, read_stored, record_columns, rows_as_json, tombstone_columns,
-};
-use crate::schema;
+use crate::row::{ROWS_PER_STATEMENT, rows_as_json};
+use crate::stored::{columns, fingerprint as read_fingerprint, lines_of};
+use crate::{audit, insert, overview, schema};
 
 /// Submits in the caller's own transaction: the record exists if, and only if, the transaction commits.
 ///
@@ -52,7 +50,7 @@ use crate::schema;
 /// #     input: Payload::encode("inv_2048", Payload::LARGEST_INPUT)?,
 /// #     compared: None,
 /// #     policy: Policy::DEFAULT, contract: Contract::NONE.terms(), not_before: None, queue: Queue::DEFAULT,
-/// #     priority: Priority(0), renewal: None,
+/// #     priority: Priority(0), group: None, after: None, renewal: None,
 /// # };
 /// let pool = sqlx::SqlitePool::connect_with(options).await?;
 /// ratchet_sqlite::migrate(&mut *pool.acquire().await?).await?;
@@ -128,153 +126,122 @@ pub(crate) async fn submit(
     now: Timestamp,
 ) -> Result<Vec<Submitted>, Fault> {
     let mut answers = Vec::with_capacity(submissions.len());
-    for chunk in submissions.chunks(ROWS_PER_STATEMENT) {
+    let runs = submissions.chunk_by(|one, next| follow::can_be_together(one, next));
+    for chunk in runs.flat_map(|run| run.chunks(ROWS_PER_STATEMENT)) {
+        let predecessor = predecessor(connection, chunk).await?;
         let mut newest = newest_under_keys(connection, chunk).await?;
-        let mut inserted = Vec::new();
+        let (mut inserted, mut audit) = (Vec::new(), Vec::new());
         for submission in chunk {
-            let key = under_key(&submission.id);
-            match decide_submission(newest.get(&key), submission, now) {
+            let name = Name::of(&submission.id);
+            match predecessor.check(decide_beside(newest.get(&name), submission, now)) {
                 SubmitDecision::Answer(answer) => answers.push(answer),
-                SubmitDecision::Insert { record, audit } => {
+                SubmitDecision::Insert { record, audit: entry } => {
                     answers.push(Submitted::New { id: record.id.clone() });
-                    newest.insert(key.clone(), Stored::Record(record));
-                    inserted.push((key, audit));
+                    newest.insert(name, Newest::from(&*record));
+                    audit.extend(entry.map(|entry| (record.id.clone(), entry)));
+                    inserted.push(record);
                 }
             }
         }
-        insert(connection, &newest, inserted).await?;
+        let inserted: Vec<&Record> = inserted.iter().map(|record| &**record).collect();
+        insert::records(connection, &inserted, predecessor.row()).await?;
+        for (id, entry) in &audit {
+            audit::write_for(connection, id, entry).await?;
+        }
     }
     Ok(answers)
 }
 
-/// Stands for every generation of a key.
-fn under_key(id: &RecordId) -> RecordId {
-    RecordId { generation: Generation::FIRST, ..id.clone() }
-}
-
-async fn newest_under_keys(
+/// Answers where nothing has to be written; `None` if something has. A read that comes before no write needs no lock.
+pub(crate) async fn answer_repetitions(
     connection: &mut SqliteConnection,
     submissions: &[&Submission],
-) -> Result<HashMap<RecordId, Stored>, Fault> {
-    const NEWEST: &str = concat!(
-        "WITH wanted AS MATERIALIZED (SELECT value AS w FROM json_each(?1)) SELECT ",
-        record_columns!(),
-        " FROM wanted CROSS JOIN ratchet_records AS r ON r.id = ( \
-            SELECT n.id FROM ratchet_records AS n INDEXED BY ratchet_records_identity \
-            WHERE n.namespace = w ->> 'namespace' AND n.operation = w ->> 'operation' AND n.key = w ->> 'key' \
-            ORDER BY n.generation DESC LIMIT 1) \
-        UNION ALL SELECT ",
-        tombstone_columns!(),
-        " FROM wanted CROSS JOIN ratchet_tombstones AS t \
-            ON t.namespace = w ->> 'namespace' AND t.operation = w ->> 'operation' AND t.key = w ->> 'key'"
-    );
-    let keys: Vec<IdentityRow<'_>> = submissions.iter().map(|submission| (&submission.id).into()).collect();
-    let rows = sqlx::query(NEWEST)
-        .bind(rows_as_json(&keys)?)
-        .fetch_all(connection)
-        .await
-        .while_trying("look a key up")?;
+    now: Timestamp,
+) -> Result<Option<Vec<Submitted>>, Fault> {
+    let newest = newest_under_keys(connection, submissions).await?;
+    let answer = |submission: &&Submission| {
+        let newest = newest.get(&Name::of(&submission.id))?;
+        match decide_beside(Some(newest), submission, now) {
+            SubmitDecision::Answer(answer) => Some(answer),
+            SubmitDecision::Insert { .. } => None,
+        }
+    };
+    Ok(submissions.iter().map(answer).collect())
+}
+
+/// The record that the one of this chunk should come after, if it is one that should.
+async fn predecessor(connection: &mut SqliteConnection, chunk: &[&Submission]) -> Result<Predecessor, Fault> {
+    let [Submission { after: Some(after), .. }] = chunk else {
+        return Ok(Predecessor::NotWanted);
+    };
+    let places = overview::places(connection, &[&after.id]).await?;
+    Ok(Predecessor::of(places.into_iter().flatten().next()))
+}
+
+/// Stands for every generation of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Name<'a>(&'a str, &'a str, &'a str);
+
+impl<'a> Name<'a> {
+    fn of(id: &'a RecordId) -> Self {
+        Self(id.namespace.as_str(), id.operation.as_str(), id.key.as_str())
+    }
+}
+
+async fn newest_under_keys<'a>(
+    connection: &mut SqliteConnection,
+    submissions: &[&'a Submission],
+) -> Result<HashMap<Name<'a>, Newest>, Fault> {
+    const NEWEST: &str = "SELECT group_concat(row, char(10)) FROM ( \
+        SELECT json_array(w.key, n.generation, n.version, hex(n.fingerprint), n.state, n.result, NULL) AS row \
+        FROM json_each(?3) AS w CROSS JOIN ratchet_records AS n ON n.id = ( \
+            SELECT r.id FROM ratchet_records AS r INDEXED BY ratchet_records_identity \
+            WHERE r.namespace = ?1 AND r.operation = ?2 AND r.key = w.value ORDER BY r.generation DESC LIMIT 1) \
+        UNION ALL \
+        SELECT json_array(w.key, t.generation, t.version, hex(t.fingerprint), t.state, NULL, t.ended_at) \
+        FROM json_each(?3) AS w CROSS JOIN ratchet_tombstones AS t \
+            ON t.namespace = ?1 AND t.operation = ?2 AND t.key = w.value)";
     let mut newest = HashMap::new();
-    for row in &rows {
-        keep_newest(&mut newest, read_stored(row)?);
+    let of_one = |one: &&Submission, next: &&Submission| {
+        one.id.namespace == next.id.namespace && one.id.operation == next.id.operation
+    };
+    for chunk in submissions.chunk_by(of_one).flat_map(|run| run.chunks(ROWS_PER_STATEMENT)) {
+        let Some(first) = chunk.first() else { continue };
+        let keys: Vec<&str> = chunk.iter().map(|submission| submission.id.key.as_str()).collect();
+        let lines: Option<Vec<u8>> = sqlx::query_scalar(NEWEST)
+            .bind(first.id.namespace.as_str())
+            .bind(first.id.operation.as_str())
+            .bind(rows_as_json(&keys)?)
+            .fetch_one(&mut *connection)
+            .await
+            .while_trying("look a key up")?;
+        for line in lines_of(lines.as_deref().unwrap_or_default()) {
+            let (place, found) = read_newest(line, chunk)?;
+            keep_newest(&mut newest, Name::of(place), found);
+        }
     }
     Ok(newest)
 }
 
-fn keep_newest(newest: &mut HashMap<RecordId, Stored>, stored: Stored) {
-    match newest.entry(under_key(stored.id())) {
-        Entry::Vacant(place) => {
-            place.insert(stored);
-        }
-        Entry::Occupied(mut place) if place.get().id().generation < stored.id().generation => {
-            place.insert(stored);
-        }
-        Entry::Occupied(_) => {}
-    }
-}
-
-async fn insert(
-    connection: &mut SqliteConnection,
-    newest: &HashMap<RecordId, Stored>,
-    inserted: Vec<(RecordId, Option<AuditEntry>)>,
-) -> Result<(), Fault> {
-    // In the order of the submissions, which becomes the order of a listing.
-    let records: Vec<&Record> = inserted
-        .iter()
-        .filter_map(|(key, _)| match newest.get(key) {
-            Some(Stored::Record(record)) => Some(&**record),
-            _ => None,
-        })
-        .collect();
-    insert_records(connection, &records).await?;
-    for (record, (_, entry)) in records.iter().zip(&inserted) {
-        if let Some(entry) = entry {
-            audit::write_for(connection, &record.id, entry).await?;
-        }
-    }
-    Ok(())
-}
-
-/// Makes records of the JSON rows in `?1`.
-macro_rules! insert_records {
-    () => {
-        "WITH new AS MATERIALIZED (SELECT value AS n FROM json_each(?1)) \
-        INSERT INTO ratchet_records (namespace, operation, key, generation, version, fingerprint, queue, \
-            priority, created_at, policy, contract, input, state, ready_at, token, attempts, spent, may_be_applied, \
-            cancel_requested, risk_accepted, lease_worker, lease_until, lease_started_at, first_started_at, pin, \
-            result, cause, uncertainty, reconcile_at, settled_at, purge_at) \
-        SELECT n ->> 'namespace', n ->> 'operation', n ->> 'key', n ->> 'generation', n ->> 'version', \
-            unhex(n ->> 'fingerprint'), n ->> 'queue', n ->> 'priority', n ->> 'created_at', n ->> 'policy', n ->> 'contract', \
-            n ->> 'input', n ->> 'state', n ->> 'ready_at', n ->> 'token', n ->> 'attempts', n ->> 'spent', \
-            n ->> 'may_be_applied', n ->> 'cancel_requested', n ->> 'risk_accepted', n ->> 'lease_worker', \
-            n ->> 'lease_until', n ->> 'lease_started_at', n ->> 'first_started_at', n ->> 'pin', n ->> 'result', \
-            n ->> 'cause', n ->> 'uncertainty', n ->> 'reconcile_at', n ->> 'settled_at', n ->> 'purge_at' \
-        FROM new"
+/// The identity that was asked for, and what was found under its key.
+fn read_newest<'a>(line: &[u8], asked: &[&'a Submission]) -> Result<(&'a RecordId, Newest), Fault> {
+    type Row<'r> = (usize, Generation, Version, &'r str, State, Option<String>, Option<Timestamp>);
+    let (place, generation, version, fingerprint, state, result, purged): Row<'_> = columns(line)?;
+    let id = &asked.get(place).ok_or(Fault::Damaged("a key was found that nobody asked for"))?.id;
+    let newest = Newest {
+        id: RecordId { generation, ..id.clone() },
+        version,
+        fingerprint: read_fingerprint(fingerprint)?,
+        state,
+        result: result.map(Payload::from_stored),
+        purged,
     };
+    Ok((id, newest))
 }
 
-pub(crate) async fn insert_records(
-    connection: &mut SqliteConnection,
-    records: &[&Record],
-) -> Result<(), Fault> {
-    if !records.is_empty() {
-        insert_with(connection, insert_records!(), records).await?;
+fn keep_newest<'a>(newest: &mut HashMap<Name<'a>, Newest>, name: Name<'a>, found: Newest) {
+    let is_older = |known: &Newest| known.id.generation < found.id.generation;
+    if newest.get(&name).is_none_or(is_older) {
+        newest.insert(name, found);
     }
-    Ok(())
-}
-
-/// Submits with one statement, which is a transaction by itself, if the key is new; `None` if it is not.
-///
-/// For a caller who is alone, where every further statement would be waited for.
-pub(crate) async fn submit_if_first(
-    connection: &mut SqliteConnection,
-    submission: &Submission,
-    now: Timestamp,
-) -> Result<Option<Submitted>, Fault> {
-    const INSERT_IF_FIRST: &str = concat!(
-        insert_records!(),
-        " WHERE NOT EXISTS (SELECT 1 FROM ratchet_records AS r WHERE r.namespace = n ->> 'namespace' \
-                AND r.operation = n ->> 'operation' AND r.key = n ->> 'key') \
-            AND NOT EXISTS (SELECT 1 FROM ratchet_tombstones AS t WHERE t.namespace = n ->> 'namespace' \
-                AND t.operation = n ->> 'operation' AND t.key = n ->> 'key')"
-    );
-    let SubmitDecision::Insert { record, audit: None } = decide_submission(None, submission, now) else {
-        return Ok(None);
-    };
-    let inserted = insert_with(connection, INSERT_IF_FIRST, &[&record]).await?;
-    Ok((inserted == 1).then_some(Submitted::New { id: record.id }))
-}
-
-async fn insert_with(
-    connection: &mut SqliteConnection,
-    statement: &'static str,
-    records: &[&Record],
-) -> Result<u64, Fault> {
-    let rows: Vec<NewRow<'_>> = records.iter().map(|record| NewRow::from(*record)).collect();
-    let done = sqlx::query(statement)
-        .bind(rows_as_json(&rows)?)
-        .execute(connection)
-        .await
-        .while_trying("insert records")?;
-    Ok(done.rows_affected())
 }

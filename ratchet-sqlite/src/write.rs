@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 
 use ratchet_core::ledger::desk::{AttemptNotes, Sheet};
-use ratchet_core::{Attempt, AttemptEnd, Cause, OutcomeKind, State, Timestamp, Token, Version, WorkerId};
+use ratchet_core::{
+    Attempt, AttemptEnd, Cause, OutcomeKind, Payload, Pin, Record, State, Timestamp, Token, Uncertainty,
+    Version, WorkerId,
+};
 use serde::Serialize;
 use sqlx::SqliteConnection;
 
 use crate::error::{Fault, While as _};
-use crate::row::{Facts, ROWS_PER_STATEMENT, StepRow, rows_as_json};
+use crate::row::{ROWS_PER_STATEMENT, StepRow, purge_at, rows_as_json};
+use crate::usual::Usual;
 
 /// A record's number, what its row must still say, and what it says from now on.
 #[derive(Serialize)]
@@ -20,7 +24,74 @@ struct ChangedRow<'a> {
     facts: Facts<'a>,
 }
 
-pub(crate) async fn records(connection: &mut SqliteConnection, sheets: &[Sheet]) -> Result<(), Fault> {
+/// What may change about a record. What is absent is NULL.
+#[derive(Serialize)]
+struct Facts<'a> {
+    state: State,
+    ready_at: Timestamp,
+    token: Token,
+    attempts: u32,
+    spent: u32,
+    may_be_applied: bool,
+    cancel_requested: bool,
+    risk_accepted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease_worker: Option<&'a WorkerId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease_until: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease_started_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_started_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pin: Option<&'a Pin>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'a Cause>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uncertainty: Option<Uncertainty>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reconcile_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settled_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    purge_at: Option<Timestamp>,
+}
+
+impl<'a> From<&'a Record> for Facts<'a> {
+    fn from(record: &'a Record) -> Self {
+        let lease = record.lease.as_ref();
+        Self {
+            state: record.state,
+            ready_at: record.ready_at,
+            token: record.token,
+            attempts: record.attempts,
+            spent: record.spent,
+            may_be_applied: record.effect.may_be_applied,
+            cancel_requested: record.cancel_requested,
+            risk_accepted: record.risk_accepted,
+            lease_worker: lease.map(|lease| &lease.worker),
+            lease_until: lease.map(|lease| lease.until),
+            lease_started_at: lease.and_then(|lease| lease.started_at),
+            first_started_at: record.effect.first_started_at,
+            pin: record.effect.pin.as_deref(),
+            result: record.result.as_ref().map(Payload::as_str),
+            cause: record.cause.as_ref(),
+            uncertainty: record.uncertainty,
+            reconcile_at: record.reconcile_at,
+            settled_at: record.settled_at,
+            purge_at: purge_at(record),
+        }
+    }
+}
+
+/// Writes the records that changed, but for those that the usual writes cover.
+pub(crate) async fn records(
+    connection: &mut SqliteConnection,
+    sheets: &[Sheet],
+    usual: &Usual<'_>,
+) -> Result<(), Fault> {
     const UPDATE: &str = "WITH changed AS MATERIALIZED (SELECT value AS c FROM json_each(?1)) \
         UPDATE ratchet_records SET state = c ->> 'state', ready_at = c ->> 'ready_at', token = c ->> 'token', \
             attempts = c ->> 'attempts', spent = c ->> 'spent', may_be_applied = c ->> 'may_be_applied', \
@@ -34,7 +105,7 @@ pub(crate) async fn records(connection: &mut SqliteConnection, sheets: &[Sheet])
         WHERE id = c ->> 'id' AND state = c ->> 'was_state' AND token = c ->> 'was_token'";
     let rows: Vec<ChangedRow<'_>> = sheets
         .iter()
-        .filter(|sheet| sheet.changed)
+        .filter(|sheet| sheet.changed && !usual.covers(sheet.row, sheet.record.token))
         .map(|sheet| ChangedRow {
             id: sheet.row,
             was_state: sheet.was.0,
@@ -43,11 +114,12 @@ pub(crate) async fn records(connection: &mut SqliteConnection, sheets: &[Sheet])
         })
         .collect();
     let written = run(connection, UPDATE, &rows).await?;
-    if written != rows.len() as u64 {
-        // Loaded and written in one transaction that holds the write lock, so only a trigger or a fault can do it.
-        return Err(Fault::Damaged("a record changed under the write lock"));
-    }
-    Ok(())
+    require_all(written, rows.len())
+}
+
+/// Loaded and written in one transaction that holds the write lock, so only a trigger or a fault can keep a row from it.
+pub(crate) fn require_all(written: u64, rows: usize) -> Result<(), Fault> {
+    if written == rows as u64 { Ok(()) } else { Err(Fault::Damaged("a record changed under the write lock")) }
 }
 
 #[derive(Serialize)]
@@ -122,7 +194,12 @@ impl<'a> From<&'a AttemptEnd> for EndRow<'a> {
     }
 }
 
-pub(crate) async fn attempts(connection: &mut SqliteConnection, notes: &AttemptNotes) -> Result<(), Fault> {
+/// Writes what became of attempts, but for those that the usual writes cover.
+pub(crate) async fn attempts(
+    connection: &mut SqliteConnection,
+    notes: &AttemptNotes,
+    usual: &Usual<'_>,
+) -> Result<(), Fault> {
     const OPEN: &str = "WITH noted AS MATERIALIZED (SELECT value AS n FROM json_each(?1)) \
         INSERT INTO ratchet_attempts \
             (record_id, token, worker, version, leased_at, started_at, ended_at, outcome, cause, late) \
@@ -137,12 +214,13 @@ pub(crate) async fn attempts(connection: &mut SqliteConnection, notes: &AttemptN
             cause = n ->> 'cause', late = n ->> 'late' FROM noted \
         WHERE a.record_id = n ->> 'record_id' AND a.token = n ->> 'token' \
             AND (a.outcome IS NULL OR (a.outcome = 'unknown' AND n ->> 'outcome' <> 'unknown'))";
-    let opened = rows(&notes.opened, AttemptRow::opened);
-    let started = rows(&notes.started, |at, started_at| AttemptRow {
+    let opened = rows(&notes.opened, usual, AttemptRow::opened);
+    let started = rows(&notes.started, usual, |at, started_at| AttemptRow {
         started_at: Some(*started_at),
         ..AttemptRow::of(at)
     });
-    let ended = rows(&notes.ended, |at, end| AttemptRow { end: Some(end.into()), ..AttemptRow::of(at) });
+    let ended =
+        rows(&notes.ended, usual, |at, end| AttemptRow { end: Some(end.into()), ..AttemptRow::of(at) });
     run(connection, OPEN, &opened).await?;
     run(connection, START, &started).await?;
     run(connection, END, &ended).await?;
@@ -151,9 +229,11 @@ pub(crate) async fn attempts(connection: &mut SqliteConnection, notes: &AttemptN
 
 fn rows<'a, T>(
     notes: &'a BTreeMap<(i64, Token), T>,
+    usual: &Usual<'_>,
     row: impl Fn((i64, Token), &'a T) -> AttemptRow<'a>,
 ) -> Vec<AttemptRow<'a>> {
-    notes.iter().map(|(at, note)| row(*at, note)).collect()
+    let rest = notes.iter().filter(|((row, token), _)| !usual.covers(*row, *token));
+    rest.map(|(at, note)| row(*at, note)).collect()
 }
 
 /// Runs a statement over rows, if there are any; says how many it wrote.

@@ -9,20 +9,25 @@ use std::time::Duration;
 
 use ratchet_core::admission::{GateAnswer, GateOrder};
 use ratchet_core::decide::{Answer, Refusal};
-use ratchet_core::ledger::{AwaitedEnds, Claim, Declaration, MarkChange, Order, StoreMark};
+use ratchet_core::ledger::{
+    AwaitedEnds, Claim, Declaration, DocumentWrite, DocumentWritten, MarkChange, Order, StoreMark,
+};
 use ratchet_core::{LedgerError, Record, State, Submission, Submitted};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use tokio::sync::{mpsc, watch};
 
-use crate::batch::{Applied, Asked, Batch};
+use crate::batch::{Applied, Asked, Batch, dealt};
 use crate::error::{Fault, While as _};
+use crate::follow::{Looked, Whose};
+use crate::held::Held;
+use crate::insert::Inserted;
 use crate::options::Sources;
 use crate::place::Place;
-use crate::{apply, claim, declare, gates, maintenance, mark, submit};
+use crate::{apply, claim, declare, document, follow, gates, insert, maintenance, mark, submit};
 
 /// How many calls share one commit at the most; bounds how long the first of them waits for the last.
-const MOST_CALLS: usize = 512;
+const MOST_CALLS: usize = 1_024;
 
 /// What a caller asks of the writer.
 pub(crate) enum Job {
@@ -34,6 +39,8 @@ pub(crate) enum Job {
     Claim(Asked<Claim, Vec<Record>>),
     Purge(Asked<usize, usize>),
     Mark(Asked<MarkChange, StoreMark>),
+    Document(Asked<DocumentWrite, DocumentWritten>),
+    Follow(Asked<Whose, Looked>),
 }
 
 /// The answers to a batch, in the order of its questions.
@@ -47,11 +54,13 @@ pub(crate) struct Answers {
     pub(crate) claim: Vec<Vec<Record>>,
     pub(crate) purge: Vec<usize>,
     pub(crate) mark: Vec<StoreMark>,
+    pub(crate) document: Vec<DocumentWritten>,
+    pub(crate) follow: Vec<Looked>,
 }
 
 pub(crate) struct Writer {
     /// `None` after a failure: a connection that failed is not trusted again.
-    pub(crate) connection: Option<SqliteConnection>,
+    pub(crate) connection: Option<(SqliteConnection, Held)>,
     pub(crate) reopen: SqliteConnectOptions,
     pub(crate) place: Place,
     pub(crate) busy_timeout: Duration,
@@ -97,11 +106,14 @@ impl Writer {
     /// Does the whole batch in one transaction, or nothing of it.
     async fn commit(&mut self, batch: &Batch) -> Result<Answers, Fault> {
         self.place.require()?;
-        let connection = match &mut self.connection {
+        let (connection, held) = match &mut self.connection {
             Some(connection) => connection,
-            empty => empty.insert(self.reopen.connect().await.while_trying("open the database")?),
+            empty => {
+                let connection = self.reopen.connect().await.while_trying("open the database")?;
+                empty.insert((connection, Held::new()))
+            }
         };
-        let answers = write(connection, batch, &self.sources).await;
+        let answers = write(connection, held, batch, &self.sources).await;
         match &answers {
             Ok(_) => drop(self.commits.fetch_add(1, Ordering::Relaxed)),
             Err(_) => self.disconnect().await,
@@ -110,7 +122,7 @@ impl Writer {
     }
 
     async fn disconnect(&mut self) {
-        if let Some(connection) = self.connection.take() {
+        if let Some((connection, _)) = self.connection.take() {
             // What was committed is durable; what was not is rolled back.
             let _ = connection.close().await;
         }
@@ -119,43 +131,55 @@ impl Writer {
 
 async fn write(
     connection: &mut SqliteConnection,
+    held: &mut Held,
     batch: &Batch,
     sources: &Sources,
 ) -> Result<Answers, Fault> {
-    if let Some(submission) = batch.single_submission()
-        && let Some(answer) = submit::submit_if_first(connection, submission, sources.now()).await?
-    {
-        return Ok(Answers { submit: vec![vec![answer]], ..Answers::default() });
+    if let Some(submissions) = batch.only_submissions() {
+        let now = sources.now();
+        let answers = match insert::submit_if_first(connection, &submissions, now).await? {
+            Inserted::All(new) => Some(new),
+            Inserted::NoneOfThem => submit::answer_repetitions(connection, &submissions, now).await?,
+            Inserted::NotTried => None,
+        };
+        if let Some(told) = answers {
+            return Ok(Answers { submit: batch.dealt_to_submitters(told), ..Answers::default() });
+        }
     }
-    in_transaction(connection, batch, sources).await
+    in_transaction(connection, held, batch, sources).await
 }
 
 async fn in_transaction(
     connection: &mut SqliteConnection,
+    held: &mut Held,
     batch: &Batch,
     sources: &Sources,
 ) -> Result<Answers, Fault> {
     let mut transaction =
         connection.begin_with("BEGIN IMMEDIATE").await.while_trying("begin a transaction")?;
-    let answers = work(&mut transaction, batch, sources).await?;
+    let answers = work(&mut transaction, held, batch, sources).await?;
     transaction.commit().await.while_trying("commit")?;
     Ok(answers)
 }
 
 /// Callers who ask at the same time have no order among them, so calls of one kind are done together.
-async fn work(connection: &mut SqliteConnection, batch: &Batch, sources: &Sources) -> Result<Answers, Fault> {
+async fn work(
+    connection: &mut SqliteConnection,
+    held: &mut Held,
+    batch: &Batch,
+    sources: &Sources,
+) -> Result<Answers, Fault> {
     let mut answers = Answers::default();
     for asked in &batch.declare {
         answers.declare.push(declare::declare(connection, &asked.question).await?);
     }
     if !batch.submit.is_empty() {
-        let all: Vec<&Submission> = batch.submit.iter().flat_map(|asked| &asked.question).collect();
-        let told = submit::submit(connection, &all, sources.now()).await?;
-        answers.submit = dealt(told, batch.submit.iter().map(|asked| asked.question.len()));
+        let told = submit::submit(connection, &batch.submissions(), sources.now()).await?;
+        answers.submit = batch.dealt_to_submitters(told);
     }
     if !batch.apply.is_empty() {
         let all: Vec<&Order> = batch.apply.iter().flat_map(|asked| &asked.question).collect();
-        let told = apply::apply(connection, &all, sources).await?;
+        let told = apply::apply(connection, &all, held, sources).await?;
         answers.apply = dealt(told, batch.apply.iter().map(|asked| asked.question.len()));
     }
     if !batch.admit.is_empty() {
@@ -164,10 +188,13 @@ async fn work(connection: &mut SqliteConnection, batch: &Batch, sources: &Source
         answers.admit = dealt(told, batch.admit.iter().map(|asked| asked.question.len()));
     }
     for asked in &batch.expire {
-        answers.expire.push(maintenance::expire(connection, asked.question, sources).await?);
+        answers.expire.push(maintenance::expire(connection, asked.question, held, sources).await?);
+    }
+    for asked in &batch.follow {
+        answers.follow.push(follow::follow(connection, &asked.question, sources).await?);
     }
     for asked in &batch.claim {
-        answers.claim.push(claim::claim(connection, &asked.question, sources).await?);
+        answers.claim.push(claim::claim(connection, &asked.question, held, sources).await?);
     }
     for asked in &batch.purge {
         answers.purge.push(maintenance::purge(connection, asked.question, sources.now()).await?);
@@ -175,13 +202,10 @@ async fn work(connection: &mut SqliteConnection, batch: &Batch, sources: &Source
     for asked in &batch.mark {
         answers.mark.push(mark::change(connection, &asked.question, sources.now()).await?);
     }
+    for asked in &batch.document {
+        answers.document.push(document::write(connection, &asked.question).await?);
+    }
     Ok(answers)
-}
-
-/// Deals answers out to those who asked, each as many as it asked for.
-fn dealt<T>(answers: Vec<T>, counts: impl Iterator<Item = usize>) -> Vec<Vec<T>> {
-    let mut answers = answers.into_iter();
-    counts.map(|count| answers.by_ref().take(count).collect()).collect()
 }
 
 impl Answers {
@@ -196,6 +220,7 @@ impl Answers {
         self.submit.iter().flatten().any(new)
             || self.apply.iter().flatten().any(made_due)
             || self.expire.iter().any(|decided| *decided > 0)
+            || self.follow.iter().any(|looked| looked.due)
             || self.apply.iter().any(|answers| ends.came_with(answers))
     }
 }

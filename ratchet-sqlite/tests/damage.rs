@@ -13,7 +13,8 @@ use ratchet_core::decide::{Answer, Command, Refusal};
 use ratchet_core::ledger::{Claim, Order};
 use ratchet_core::time::ManualClock;
 use ratchet_core::{
-    Contract, Ledger as _, LedgerError, Outcome, Record, StepName, Submission, Submitted, Timestamp, Token,
+    Cause, CauseKind, Contract, Ledger as _, LedgerError, Namespace, Outcome, Policy, Record, State,
+    StepName, Submission, Submitted, Timestamp, Token,
 };
 use ratchet_sqlite::{SqliteLedger, SqliteOptions};
 
@@ -180,7 +181,8 @@ async fn a_submission_under_a_damaged_key_fails_alone() {
     let ledger = open(directory.path()).await;
     submit_new(&ledger, "broken").await;
     submit_new(&ledger, "sound").await;
-    assert_eq!(execute(directory.path(), DAMAGE).await, 1);
+    let damage = "UPDATE ratchet_records SET state = 'broken' WHERE key LIKE '%broken%'";
+    assert_eq!(execute(directory.path(), damage).await, 1);
     let (broken, sound, new) =
         tokio::join!(submit(&ledger, "broken"), submit(&ledger, "sound"), submit(&ledger, "new"));
     let error = broken.unwrap_err();
@@ -188,4 +190,32 @@ async fn a_submission_under_a_damaged_key_fails_alone() {
     assert!(!format!("{error} {error:?}").contains("broken"), "an error must not show a key");
     assert!(matches!(sound, Ok(Submitted::Existing { .. })), "{sound:?}");
     assert!(matches!(new, Ok(Submitted::New { .. })), "{new:?}");
+}
+
+#[tokio::test]
+async fn a_question_goes_past_damaged_rows() {
+    let directory = tempfile::tempdir().unwrap();
+    let (ledger, clock) = with_clock(directory.path()).await;
+    let asking = |invoice| Submission {
+        policy: Policy { reconciles: true, reconcile_after: Duration::ZERO, ..Policy::DEFAULT },
+        contract: Contract::NONE.terms(),
+        ..submission(invoice)
+    };
+    let invoices: Vec<String> =
+        (0..20).map(|number| format!("broken_{number}")).chain(["sound".to_owned()]).collect();
+    for invoice in &invoices {
+        let _ = ledger.submit(vec![asking(invoice)]).await.unwrap();
+        let leased = claim(&ledger, 1).await.remove(0);
+        let token = leased.token;
+        apply(&ledger, invoice, Command::Start { token }).await.unwrap();
+        let outcome = Outcome::unknown(Cause::new(CauseKind::Transport, "cut"));
+        let answer = apply(&ledger, invoice, Command::Settle { token, outcome }).await.unwrap();
+        assert_eq!(answer, Answer::Settled(State::Uncertain));
+        // The longest waiting are asked about first.
+        clock.advance(Duration::from_millis(1));
+    }
+    assert_eq!(execute(directory.path(), DAMAGE).await, 20);
+    let served = vec![claim_of(1).offers.remove(0).served];
+    let due = ledger.to_reconcile(Namespace::DEFAULT, served, 16).await.unwrap();
+    assert_eq!(keys(&due), ["invoice:sound:collect:v1"]);
 }

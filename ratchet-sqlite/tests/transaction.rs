@@ -5,9 +5,11 @@ mod common;
 use std::path::Path;
 use std::time::Duration;
 
-use common::{all, claim, id, open, other_connection, payload, submission, submit, submit_new};
+use common::{all, claim, id, open, other_connection, payload, settle, submission, submit, submit_new};
 use ratchet_core::decide::Stored;
-use ratchet_core::{Conflict, Ledger as _, LedgerError, Submission, Submitted, Timestamp};
+use ratchet_core::{
+    After, Branch, Conflict, Ledger as _, LedgerError, Outcome, Submission, Submitted, Timestamp,
+};
 use ratchet_sqlite::{submit_in, submit_in_at};
 use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -62,6 +64,29 @@ async fn it_answers_as_the_ledger_does() {
     let told = submit_in(&mut transaction, &other).await.unwrap();
     assert_eq!(told, Submitted::Conflict(Conflict::OtherInput));
     transaction.commit().await.unwrap();
+}
+
+/// Whoever submits in a transaction of its own decides nothing, as a process that dies after the predecessor's end.
+#[tokio::test]
+async fn followers_that_nobody_decided_about_are_found_a_few_at_a_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let ledger = open(directory.path()).await;
+    submit_new(&ledger, "first").await;
+    let leased = claim(&ledger, 1).await.remove(0);
+    settle(&ledger, &leased, Outcome::done(payload("paid"))).await;
+    let pool = users_pool(directory.path()).await;
+    let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    for name in ["a", "b", "c", "d", "e"] {
+        let after = Some(After { id: id("first"), on: Branch::Succeeded });
+        let told = submit_in(&mut transaction, &Submission { after, ..submission(name) }).await.unwrap();
+        assert_eq!(told, Submitted::New { id: id(name) });
+    }
+    transaction.commit().await.unwrap();
+    assert!(claim(&ledger, 10).await.is_empty());
+    for decided in [2, 2, 1, 0] {
+        assert_eq!(ledger.follow(2).await.unwrap(), decided);
+    }
+    assert_eq!(claim(&ledger, 10).await.len(), 5);
 }
 
 #[tokio::test]

@@ -46,6 +46,21 @@ async fn pay_quickly(ctx: Context, till: State<Till>, input: Order) -> Result<()
     Ok(())
 }
 
+#[cfg(feature = "middleware")]
+#[ratchet::operation(name = "pay_otherwise", version = "1", key = "order:<id>:pay_otherwise",
+    destination = Contract::header("Idempotency-Key"))]
+async fn pay_otherwise(ctx: Context, till: State<Till>, input: Order) -> Result<(), Failure> {
+    use ratchet::http::middleware::{Addressed, Identified, failure_of};
+
+    let http = ratchet::http::reqwest::Client::new();
+    let http = reqwest_middleware::ClientBuilder::new(http).with(Identified).build();
+    let destination = Some(Destination::new("payments").breaker(1, HOUR));
+    let request = http.post(&till.url).body(input.id.to_string()).with_extension(ctx);
+    let request = request.with_extension(Addressed { destination, ..Addressed::default() });
+    request.send().await.map_err(failure_of)?;
+    Ok(())
+}
+
 /// A server that lets requests go one by one, and counts them.
 struct Server {
     url: String,
@@ -176,6 +191,9 @@ impl Shop {
 }
 
 fn start(ratchet: &Ratchet, till: &Till) -> (oneshot::Sender<()>, JoinHandle<()>) {
+    #[cfg(feature = "middleware")]
+    let registry = ratchet::registry![pay, pay_quickly, pay_otherwise];
+    #[cfg(not(feature = "middleware"))]
     let registry = ratchet::registry![pay, pay_quickly];
     let worker = ratchet
         .worker(registry)
@@ -246,7 +264,8 @@ async fn an_open_breaker_keeps_everybody_away_until_one_probe_is_answered() {
     let failed = shop.record_when(&first, |record| record.spent == 1).await;
     let second = shop.enqueue(2).await;
     shop.record_when(&second, |record| record.spent == 1).await;
-    shop.gate_when(|gate| gate.breaker == Breaker::Open { until: STARTED_AT.after(HOUR) }).await;
+    shop.gate_when(|gate| gate.breaker == Breaker::Open { since: STARTED_AT, until: STARTED_AT.after(HOUR) })
+        .await;
 
     let third = shop.enqueue(3).await;
     let waits = shop.record_when(&third, was_not_admitted).await;
@@ -311,12 +330,32 @@ async fn what_one_answer_asks_for_holds_for_everybody() {
     shop.stop().await;
 }
 
+#[cfg(feature = "middleware")]
+#[tokio::test]
+async fn a_request_that_goes_through_the_middleware_asks_the_gate_too() {
+    let server = Server::answering(500).await;
+    server.inner.doors.add_permits(2);
+    let shop = Shop::sending_to(&server, Destination::new("payments"));
+    let enqueue = async |id| match pay_otherwise::enqueue(&shop.ratchet, Order { id }).await.unwrap() {
+        ratchet::Enqueued::New { id } => id,
+        other => panic!("expected a new record, got {other:?}"),
+    };
+    let first = enqueue(1).await;
+    shop.record_when(&first, |record| record.spent == 1).await;
+    shop.gate_when(|gate| matches!(gate.breaker, Breaker::Open { .. })).await;
+    let second = enqueue(2).await;
+    let waits = shop.record_when(&second, was_not_admitted).await;
+    assert_eq!((waits.effect.pin, server.received()), (None, 1));
+    shop.stop().await;
+}
+
 #[tokio::test]
 async fn a_destination_that_lets_a_handler_run_out_of_time_has_failed() {
     let server = Server::answering(200).await;
     let shop = Shop::sending_to(&server, Destination::new("payments").breaker(1, HOUR));
     let _ = pay_quickly::enqueue(&shop.ratchet, Order { id: 1 }).await.unwrap();
-    shop.gate_when(|gate| gate.breaker == Breaker::Open { until: STARTED_AT.after(HOUR) }).await;
+    shop.gate_when(|gate| gate.breaker == Breaker::Open { since: STARTED_AT, until: STARTED_AT.after(HOUR) })
+        .await;
     assert_eq!(server.received(), 1);
     shop.stop().await;
 }

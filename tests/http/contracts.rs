@@ -61,6 +61,7 @@ operations! {
     busy, "busy", "e:<id>", BUSY, |request| request.json(&1);
     drifting, "drifting", "f:<id>", BUSY, |request| request;
     keeping, "keeping", "g:<id>", BUSY, |request| request.keep_request();
+    launched, "launched", "i:<id>", contracts::aws::EC2_RUN_INSTANCES, |request| request.json(&1);
     moving, "moving", "h:<id>", BUSY, |request| request.json(&1).account(ATTEMPT.fetch_add(1, Relaxed).to_string());
 }
 
@@ -76,7 +77,8 @@ async fn run<T: std::fmt::Debug>(
     let Enqueued::New { id } = enqueued else { panic!("{enqueued:?}") };
     let destination = Destination::answering(answers).await;
     let bank = Bank { http: Client::new().unwrap(), url: destination.url.clone() };
-    let registry = ratchet::registry![in_body, in_query, dated, paid, busy, drifting, keeping, moving];
+    let registry =
+        ratchet::registry![in_body, in_query, dated, paid, busy, drifting, keeping, launched, moving];
     let worker = ratchet.worker(registry).state(bank).wire_secret("1", [1; 32]).build().unwrap();
     let mut changes = ratchet.ledger().wakeups();
     let done = async {
@@ -166,6 +168,21 @@ async fn a_lost_success_that_is_answered_by_a_conflict_is_done_with_what_was_mad
 }
 
 #[tokio::test]
+async fn a_lost_success_whose_effect_was_removed_since_is_done() {
+    let ratchet = Ratchet::in_memory();
+    let gone = answer(
+        "400 Bad Request",
+        "",
+        "<Response><Errors><Error><Code>IdempotentInstanceTerminated</Code></Error></Errors></Response>",
+    );
+    let enqueued = launched::enqueue(&ratchet, Pay { id: 1 }).await.unwrap();
+    let (record, received) = run(&ratchet, enqueued, &[CUT, &gone]).await;
+    assert_eq!((record.state, received.len()), (RecordState::Succeeded, 2));
+    let asked: Vec<_> = received.iter().map(|request| request.lines().next()).collect();
+    assert_eq!(asked, [Some("POST /?ClientToken=i%3A1 HTTP/1.1"); 2]);
+}
+
+#[tokio::test]
 async fn answers_that_a_request_is_under_way_spend_no_attempt() {
     let ratchet = Ratchet::in_memory();
     let busy_answer = answer("409 Conflict", "retry-after: 0\r\n", "{}");
@@ -192,7 +209,7 @@ async fn a_body_that_changes_between_attempts_is_stopped_before_the_network() {
     assert_eq!(received.len(), 1);
     let cause = record.cause.unwrap();
     assert_eq!(cause.kind(), CauseKind::RequestChanged);
-    assert!(cause.detail().starts_with("the body of the request differs"), "{cause}");
+    assert!(cause.detail().starts_with("the body of the request (at `attempt`) differs"), "{cause}");
 }
 
 #[tokio::test]
@@ -242,4 +259,33 @@ async fn what_the_destination_says_and_what_it_was_told_stay_out_of_failures() {
     let failure = sent.unwrap_err();
     assert_eq!(failure.outcome().kind(), OutcomeKind::Rejected);
     assert!(!format!("{failure:?} {failure}").contains("secret"), "{failure:?}");
+}
+
+#[tokio::test]
+async fn a_form_is_the_same_bytes_on_every_attempt_and_names_what_changed() {
+    let destination = Destination::answering(&[&ok(), &ok(), &ok()]).await;
+    let http = Client::new().unwrap();
+    let ctx = charge();
+    let send = async |cents: u64| {
+        let body: std::collections::HashMap<&str, serde_json::Value> = [
+            ("currency", "eur".into()),
+            ("amount", cents.into()),
+            ("metadata", serde_json::json!({"order": "o1"})),
+        ]
+        .into();
+        http.post(&destination.url).form(&body).idempotent(&ctx).deliver().await.map(drop)
+    };
+    for _ in 0..3 {
+        send(700).await.unwrap();
+    }
+    for request in destination.received() {
+        assert_eq!(header(&request, "content-type"), ["application/x-www-form-urlencoded"]);
+        assert!(request.ends_with("\r\n\r\namount=700&currency=eur&metadata%5Border%5D=o1"), "{request}");
+    }
+    let changed = send(800).await.unwrap_err().to_string();
+    assert!(changed.contains("the body of the request (at `amount`) differs"), "{changed}");
+    let nameless = http.post(&destination.url).form(&7).idempotent(&charge()).deliver().await.unwrap_err();
+    assert_eq!(nameless.outcome().kind(), OutcomeKind::NotApplied);
+    assert!(nameless.to_string().contains("a form has names"), "{nameless}");
+    assert_eq!(destination.received().len(), 3);
 }

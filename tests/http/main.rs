@@ -10,3 +10,4 @@ mod identity;
 mod middleware;
 mod phases;
 mod scripted;
+mod window;

@@ -4,9 +4,11 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 
-use axum::http::Method;
+use axum::http::{HeaderName, Method};
+use axum::response::Response;
 use ratchet::http::inbound::IdempotencyLayer;
-use ratchet::{OnUnknown, Ratchet, RecordState, Verdict};
+use ratchet::ledger::SharedLedger;
+use ratchet::{Contract, Fingerprint, OnUnknown, Ratchet, RecordState, Verdict, WireSecrets};
 use ratchet_core::MemoryLedger;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -116,4 +118,72 @@ async fn people_settle_what_is_unknown() {
     let verdict = Verdict::NotAppliedAndClosed;
     ratchet.resolve(record.id, "ops", "the card was not charged", record.token, verdict).await.unwrap();
     assert_eq!(service.charge("k").await.problem(), problem(409, "key-closed", "not_executed"));
+}
+
+/// A handler that asks a destination of its own, with a key that only a secret makes.
+async fn asking(secrets: Option<WireSecrets>) -> Service {
+    const BANK: Contract = Contract::header("Idempotency-Key");
+    let adjust = |layer: IdempotencyLayer| {
+        let layer = layer.destination(BANK);
+        secrets.into_iter().fold(layer, IdempotencyLayer::wire_secrets)
+    };
+    Service::new(adjust, async |call| {
+        match call.ctx.unwrap().pin("https://bank.example", Fingerprint::of(b"transfer")).await {
+            Ok(pin) => plain(if call.number == 1 { 500 } else { 201 }, pin.wire_key),
+            Err(failure) => plain(422, failure.to_string()),
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_handler_that_calls_a_provider_sends_a_key_made_with_the_secret_of_the_layer() {
+    let service = asking(Some(WireSecrets::new([("2026", [7; 32])]).unwrap())).await;
+    let (first, again) = (service.charge("k").await, service.charge("k").await);
+    assert_eq!((first.status, again.status), (500, 201));
+    assert_eq!(first.text(), again.text(), "what is run again sends the same key");
+    assert_eq!((first.text().len(), first.text().as_bytes()[14]), (36, b'8'), "{}", first.text());
+    assert_ne!(service.charge("other").await.text(), again.text());
+
+    let without = asking(None).await;
+    assert!(without.charge("k").await.text().contains("the worker has no secret"));
+}
+
+#[tokio::test]
+async fn what_belongs_to_one_connection_or_client_is_never_repeated() {
+    const NAMES: [&str; 5] = ["x-hop", "keep-alive", "set-cookie", "idempotency-key-lifetime", "x-kept"];
+    let keeping =
+        |layer| NAMES.into_iter().map(HeaderName::from_static).fold(layer, IdempotencyLayer::keep_header);
+    let service = Service::new(keeping, async |_| {
+        let response = Response::builder().status(201).header("connection", "X-Hop, close");
+        NAMES
+            .into_iter()
+            .fold(response, |response, name| response.header(name, "mine"))
+            .body("done".into())
+            .unwrap()
+    })
+    .await;
+    let (first, again) = (service.charge("k").await, service.charge("k").await);
+    assert_eq!((first.header("x-hop"), first.header("set-cookie")), (Some("mine"), Some("mine")));
+    assert!(again.is_replayed());
+    let repeated: Vec<_> = NAMES.into_iter().filter(|name| again.header(name) == Some("mine")).collect();
+    assert_eq!(repeated, ["x-kept"]);
+}
+
+#[tokio::test]
+async fn another_choice_of_compared_headers_refuses_no_repetition_from_before() {
+    let ledger = MemoryLedger::new() as SharedLedger;
+    let handler = async |call: super::service::Call| plain(201, format!("charge {}", call.number));
+    let (one, other) = (ledger.clone(), ledger);
+    let before = Service::start(async { one }, |layer| layer, handler).await;
+    let compares = |layer: IdempotencyLayer| layer.compare_header(HeaderName::from_static("api-version"));
+    let after = Service::start(async { other }, compares, handler).await;
+    let send = |service: &Service, key, version| Answer::to(service.post(key).header("api-version", version));
+    assert_eq!(send(&before, "k", "1").await.text(), "charge 1");
+    let again = send(&after, "k", "1").await;
+    assert_eq!((again.text(), again.is_replayed()), ("charge 1", true));
+    // The other way round while both are in use, and as it is asked for among those that compare it.
+    assert_eq!(send(&after, "new", "1").await.status, 201);
+    assert!(send(&before, "new", "1").await.is_replayed());
+    assert_eq!(send(&after, "new", "2").await.problem(), problem(422, "key-reused", "not_executed"));
 }

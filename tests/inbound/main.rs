@@ -9,5 +9,6 @@ mod faulty;
 mod logs;
 mod ours;
 mod requirements;
+mod restored;
 mod service;
 mod stores;

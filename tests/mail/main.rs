@@ -4,6 +4,7 @@
 mod answers;
 mod identity;
 mod independent;
+mod limits;
 mod office;
 mod refused;
 mod relay;

@@ -1,11 +1,13 @@
 //! How attempts end early: shutdown, cancellation, a lost lease.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ratchet::{
     Answer, CancelReason, CauseKind, Context, Contract, Failure, Input, Ratchet, RecordState, State,
 };
 use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
 
 use crate::support::{Stage, id_of, in_state, settled, start_with, within};
 
@@ -28,6 +30,37 @@ async fn obedient(ctx: Context, State(stage): State<Stage>, _job: Job) -> Result
     stage.entered.send(ctx.clone()).unwrap();
     let reason = ctx.cancellation().await;
     Err(Failure::not_applied(format_args!("stopped: {reason:?}")))
+}
+
+/// Keeps its thread until the test lets it go.
+#[ratchet::operation(name = "blocking", version = "1", key = "blocking:<id>", timeout = "100ms")]
+async fn blocking(ctx: Context, State(blocked): State<Blocked>, _job: Job) -> Result<(), Failure> {
+    blocked.entered.send(ctx).unwrap();
+    let _ = blocked.go.lock().unwrap().recv();
+    Ok(())
+}
+
+#[derive(Clone)]
+struct Blocked {
+    entered: mpsc::UnboundedSender<Context>,
+    go: Arc<Mutex<std::sync::mpsc::Receiver<()>>>,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_that_blocks_its_thread_loses_its_lease_some_time_after_its_timeout() {
+    let ratchet = Ratchet::in_memory();
+    let (sender, mut entered) = mpsc::unbounded_channel();
+    let (go, blocked) = std::sync::mpsc::channel();
+    let blocked = Blocked { entered: sender, go: Arc::new(Mutex::new(blocked)) };
+    let worker = start_with(
+        ratchet.worker(ratchet::registry![blocking]).state(blocked).lease(Duration::from_millis(300)),
+    );
+    let id = id_of(blocking::enqueue(&ratchet, Job { id: 1 }).await.unwrap());
+    let ctx = within(entered.recv()).await.unwrap();
+    assert_eq!(within(ctx.cancellation()).await, CancelReason::LeaseLost);
+    drop(go);
+    worker.stop().await;
+    assert!(settled(&ratchet, &id).await.state.is_settled());
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use ratchet::{
 use serde::{Deserialize, Serialize};
 
 use crate::faulty::{Call, Fault, FaultyLedger};
-use crate::support::{Stage, id_of, in_state, settled, start_with, wait_until, within};
+use crate::support::{Stage, id_of, in_state, record, settled, start_with, wait_until, within};
 
 const LEASE: Duration = Duration::from_millis(150);
 
@@ -99,6 +99,26 @@ async fn a_record_that_somebody_keeps_locked_costs_no_lease_but_its_own() {
     assert_eq!((kept.cancelled(), kept.check_lease().is_ok()), (None, true));
     ledger.hold(None);
     stage.go.notify_waiters();
+    worker.stop().await;
+}
+
+/// Outcomes go to the ledger together.
+#[tokio::test]
+async fn an_outcome_that_cannot_be_written_keeps_no_other() {
+    let (ratchet, ledger) = FaultyLedger::ratchet();
+    let (stage, mut entered) = Stage::new();
+    let worker = start_with(ratchet.worker(ratchet::registry![staged]).state(stage.clone()));
+    let locked = id_of(staged::enqueue(&ratchet, Job { id: 1 }).await.unwrap());
+    let free = id_of(staged::enqueue(&ratchet, Job { id: 2 }).await.unwrap());
+    for _ in 0..2 {
+        within(entered.recv()).await.unwrap();
+    }
+    ledger.hold(Some(locked.clone()));
+    stage.go.notify_waiters();
+    assert_eq!(settled(&ratchet, &free).await.state, RecordState::Succeeded);
+    assert_eq!(record(&ratchet, &locked).await.state, RecordState::Running);
+    ledger.hold(None);
+    assert_eq!(settled(&ratchet, &locked).await.state, RecordState::Succeeded);
     worker.stop().await;
 }
 

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ratchet::ledger::{
-    Capabilities, Claim, Count, Declaration, Declared, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
+    AuditPage, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
+    DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
     Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use ratchet::{
@@ -158,6 +159,10 @@ impl Ledger for FaultyLedger {
         self.inner.expire(limit)
     }
 
+    fn follow(&self, limit: usize) -> LedgerFuture<'_, usize> {
+        self.inner.follow(limit)
+    }
+
     fn purge(&self, limit: usize) -> LedgerFuture<'_, usize> {
         self.inner.purge(limit)
     }
@@ -184,6 +189,14 @@ impl Ledger for FaultyLedger {
         self.inner.to_reconcile(namespace, served, limit)
     }
 
+    fn places(&self, ids: Vec<RecordId>) -> LedgerFuture<'_, Vec<Option<Cursor>>> {
+        self.inner.places(ids)
+    }
+
+    fn at(&self, place: Cursor) -> LedgerFuture<'_, Option<Stored>> {
+        self.inner.at(place)
+    }
+
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {
         self.inner.list(filter)
     }
@@ -194,6 +207,15 @@ impl Ledger for FaultyLedger {
 
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>> {
         self.inner.audit(id)
+    }
+
+    fn audit_log(
+        &self,
+        namespace: Namespace,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> LedgerFuture<'_, AuditPage> {
+        self.inner.audit_log(namespace, before, limit)
     }
 
     fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {
@@ -218,6 +240,18 @@ impl Ledger for FaultyLedger {
 
     fn high_water_file(&self) -> Option<HighWaterFile> {
         self.inner.high_water_file()
+    }
+
+    fn document(&self, id: DocumentId) -> LedgerFuture<'_, Option<Document>> {
+        self.inner.document(id)
+    }
+
+    fn documents(&self, query: DocumentQuery) -> LedgerFuture<'_, Vec<Document>> {
+        self.inner.documents(query)
+    }
+
+    fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten> {
+        self.inner.write_document(write)
     }
 
     fn inspect(&self) -> LedgerFuture<'_, Inspection> {

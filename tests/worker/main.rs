@@ -11,6 +11,7 @@ mod outcomes;
 mod privacy;
 mod queues;
 mod reconcile;
+mod restored;
 mod serving;
 mod steps;
 mod support;

@@ -28,19 +28,24 @@ pub(crate) fn need_cargo_deny() -> Result<(), Failed> {
     run(&format!("cargo install --locked --debug --root {FOLDER} cargo-deny@0.20.2"))
 }
 
-/// What the tests use of Python's: a client of `PostgreSQL`, a mail server and the SDK of a payment provider.
-const PYTHON_PACKAGES: &str = "psycopg[binary]==3.3.9 aiosmtpd==1.4.6 stripe==16.1.0";
+/// What the tests use of Python's: a client of `PostgreSQL`, a mail server, the SDK of a payment provider, a client of
+/// `ratchet serve`, a program that tries what a description of an API allows, and one that checks types.
+const PYTHON_PACKAGES: &str = "psycopg[binary]==3.3.9 aiosmtpd==1.4.6 stripe==16.1.0 getratchet==0.2.3 \
+     schemathesis==4.32.5 mypy==2.4.1";
+
+/// Where it is, seen from the root of the repository.
+pub(crate) const PYTHON: &str = "target/tools/python";
 
 /// A Python with the packages of the tests, in the folder of build products.
 pub(crate) fn need_python() -> Result<(), Failed> {
-    let python = format!("{FOLDER}/python/bin/python");
+    let python = format!("{PYTHON}/bin/python");
     if !works(&format!("{python} -m pip --version")) {
         if !works("python3 -m ensurepip --version") {
             install("python3-venv")?;
         }
-        run(&format!("python3 -m venv --clear {FOLDER}/python"))?;
+        run(&format!("python3 -m venv --clear {PYTHON}"))?;
     }
-    println!("installing {PYTHON_PACKAGES} into {FOLDER}/python, where they are missing");
+    println!("installing {PYTHON_PACKAGES} into {PYTHON}, where they are missing");
     // Binary packages, so that no compiler and no header is needed; those that are there are left alone.
     run(&format!("{python} -m pip install --quiet --disable-pip-version-check {PYTHON_PACKAGES}"))
 }
@@ -62,6 +67,26 @@ pub(crate) fn need_http_clients() -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+/// Chromium and the program that drives it, from Debian's packages, for the tests of the operators' pages.
+pub(crate) fn need_browser() -> Result<(), Failed> {
+    for (line, package) in [("chromium --version", "chromium"), ("chromedriver --version", "chromium-driver")]
+    {
+        if !works(line) {
+            install(package)?;
+        }
+    }
+    Ok(())
+}
+
+/// What the TypeScript client is compiled with, in its own folder.
+pub(crate) fn need_node_packages() -> Result<(), Failed> {
+    if !works("npm --version") {
+        install("npm")?;
+    }
+    println!("installing the packages of clients/typescript from npm: the compiler, and types of Node's");
+    run("npm --prefix clients/typescript ci --ignore-scripts --no-audit --no-fund")
 }
 
 /// A package of Debian's.

@@ -16,6 +16,9 @@ const ASK_AGAIN: Duration = Duration::from_millis(100);
 /// The distance between those who wait, where no limit says a longer one.
 const CLOSEST: Duration = Duration::from_millis(10);
 
+/// How many times of being opened by hand are kept.
+const MOST_REOPENINGS: usize = 8;
+
 /// How far apart the first and the last of those who wait for one thing come back.
 const LONGEST_LINE: Duration = Duration::from_mins(1);
 
@@ -36,6 +39,20 @@ pub struct Gate {
     next_send_micros: i64,
     /// When the last of those who were told to wait comes back.
     line_ends: Option<Timestamp>,
+    /// Who opened it by hand, the last one last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reopened: Vec<Reopening>,
+}
+
+/// Somebody's decision that a destination works again.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Reopening {
+    /// Who.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+    /// When, by the ledger's clock.
+    pub at: Timestamp,
 }
 
 /// A circuit breaker.
@@ -47,9 +64,11 @@ pub enum Breaker {
         /// How many sends failed since the last one that did not.
         failures: u32,
     },
-    /// Nothing is sent; after this point, one send tries.
+    /// Nothing is sent; then one send tries.
     Open {
-        /// When.
+        /// When it opened.
+        since: Timestamp,
+        /// When one tries.
         until: Timestamp,
     },
     /// One send tries whether the destination works again.
@@ -68,12 +87,14 @@ pub struct Permit(pub u64);
 pub struct OpenSend {
     /// Its permit.
     pub permit: Permit,
+    /// When it was admitted.
+    pub since: Timestamp,
     /// After this point it counts as over, if nobody reports on it.
     pub until: Timestamp,
 }
 
 /// What is asked of a gate, and told to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum GateCommand {
     /// May a send begin now?
     Enter,
@@ -85,6 +106,13 @@ pub enum GateCommand {
         health: Health,
         /// For how long the destination asked not to be sent anything, by anybody.
         pause: Option<Duration>,
+    },
+    /// Somebody knows that the destination works again: its breaker is closed, and its pause is over. Limits stay as they are.
+    Reopen {
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
     },
 }
 
@@ -112,7 +140,12 @@ pub enum GateAnswer {
         why: WaitReason,
     },
     /// The report was taken down.
-    Left,
+    Left {
+        /// It opened the circuit breaker.
+        opened: bool,
+    },
+    /// The gate was opened by hand.
+    Reopened,
 }
 
 /// Why a send has to wait.
@@ -137,6 +170,18 @@ impl Default for Breaker {
 }
 
 impl WaitReason {
+    /// The name that metrics use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paused => "paused",
+            Self::BreakerOpen => "breaker_open",
+            Self::Probing => "probing",
+            Self::Full => "full",
+            Self::Rate => "rate",
+        }
+    }
+
     /// In words, for people.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -154,37 +199,52 @@ impl Gate {
     /// The gate after a command at this moment, and the answer.
     #[must_use]
     pub fn decide(&self, limits: &Limits, command: &GateCommand, now: Timestamp) -> (Self, GateAnswer) {
+        if let GateCommand::Reopen { by, reason } = command {
+            let reopening = Reopening { by: by.clone(), reason: reason.clone(), at: now };
+            return (self.clone().reopen(reopening), GateAnswer::Reopened);
+        }
         let mut next = Self { limits: *limits, ..self.clone() };
         next.forget_what_is_over(now);
         let answer = match *command {
-            GateCommand::Enter => next.enter(now),
             GateCommand::Leave { permit, health, pause } => {
+                let was_open = next.is_breaker_open();
                 next.leave(permit, health, pause, now);
-                GateAnswer::Left
+                GateAnswer::Left { opened: next.is_breaker_open() && !was_open }
             }
+            _ => next.enter(now),
         };
         (next, answer)
     }
 
-    /// Sends of workers that died make room; and what lies further ahead than anything can was written when the clock was
-    /// wrong.
+    fn is_breaker_open(&self) -> bool {
+        matches!(self.breaker, Breaker::Open { .. })
+    }
+
+    /// Whoever was told to wait comes back as they were told; whoever asks now is admitted.
+    fn reopen(mut self, reopening: Reopening) -> Self {
+        self.breaker = Breaker::default();
+        (self.paused_until, self.line_ends) = (None, None);
+        self.reopened.push(reopening);
+        let surplus = self.reopened.len().saturating_sub(MOST_REOPENINGS);
+        self.reopened.drain(..surplus);
+        self
+    }
+
+    /// Sends of workers that died make room; and what began later than now was written when the clock was wrong. How long
+    /// something lasts was said by whoever began it: others, who are held to other limits, do not end it sooner.
     fn forget_what_is_over(&mut self, now: Timestamp) {
-        let latest = now.after(self.limits.longest_send);
-        self.sends.retain(|send| now < send.until && send.until <= latest);
+        self.sends.retain(|send| send.since <= now && now < send.until);
         self.paused_until = self.paused_until.filter(|until| is_ahead(*until, now, LONGEST_PAUSE));
         if let Some(rate) = self.limits.rate {
             self.next_send_micros =
                 self.next_send_micros.min(micros(now).saturating_add(rate.interval_micros()));
         }
-        self.breaker = match (self.limits.breaker, self.breaker) {
-            (None, _) => Breaker::default(),
-            (Some(policy), Breaker::Open { until }) if until > now.after(policy.open_for) => {
-                Breaker::Open { until: now }
+        self.breaker = match self.breaker {
+            Breaker::Open { since, .. } if since > now => Breaker::Open { since: now, until: now },
+            Breaker::HalfOpen { probe } if !self.is_under_way(probe) => {
+                Breaker::Open { since: now, until: now }
             }
-            (Some(_), Breaker::HalfOpen { probe }) if !self.is_under_way(probe) => {
-                Breaker::Open { until: now }
-            }
-            (Some(_), breaker) => breaker,
+            breaker => breaker,
         };
     }
 
@@ -204,7 +264,9 @@ impl Gate {
         let soon = now.after(ASK_AGAIN);
         let paused = self.paused_until.map(|until| (until, WaitReason::Paused));
         let broken = match self.breaker {
-            Breaker::Open { until } if now < until => Some((until, WaitReason::BreakerOpen)),
+            // Whoever has no breaker neither heeds nor moves that of others.
+            _ if self.limits.breaker.is_none() => None,
+            Breaker::Open { until, .. } if now < until => Some((until, WaitReason::BreakerOpen)),
             Breaker::HalfOpen { .. } => Some((soon, WaitReason::Probing)),
             Breaker::Open { .. } | Breaker::Closed { .. } => None,
         };
@@ -218,11 +280,11 @@ impl Gate {
     fn admit(&mut self, now: Timestamp) -> Permit {
         let permit = Permit(self.last_permit.0.saturating_add(1));
         self.last_permit = permit;
-        self.sends.push(OpenSend { permit, until: now.after(self.limits.longest_send) });
+        self.sends.push(OpenSend { permit, since: now, until: now.after(self.limits.longest_send) });
         if let Some(rate) = self.limits.rate {
             self.next_send_micros = micros(now).saturating_add(rate.interval_micros());
         }
-        if matches!(self.breaker, Breaker::Open { .. }) {
+        if self.limits.breaker.is_some() && self.is_breaker_open() {
             self.breaker = Breaker::HalfOpen { probe: permit };
         }
         permit
@@ -262,7 +324,7 @@ fn judged(
     health: Health,
     now: Timestamp,
 ) -> Breaker {
-    let open = Breaker::Open { until: now.after(policy.open_for) };
+    let open = Breaker::Open { since: now, until: now.after(policy.open_for) };
     match (breaker, health) {
         (Breaker::Closed { failures }, Health::Failed)
             if failures.saturating_add(1) >= policy.failures.get() =>
@@ -273,7 +335,9 @@ fn judged(
         (Breaker::Closed { .. }, Health::Answered) => Breaker::default(),
         (Breaker::HalfOpen { probe }, Health::Answered) if probe == permit => Breaker::default(),
         (Breaker::HalfOpen { probe }, Health::Failed) if probe == permit => open,
-        (Breaker::HalfOpen { probe }, Health::NotSent) if probe == permit => Breaker::Open { until: now },
+        (Breaker::HalfOpen { probe }, Health::NotSent) if probe == permit => {
+            Breaker::Open { since: now, until: now }
+        }
         (unchanged, _) => unchanged,
     }
 }

@@ -11,7 +11,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 pub use destination::{BreakerPolicy, Destination, Limits, Rate};
-pub use gate::{Breaker, Gate, GateAnswer, GateCommand, Health, OpenSend, Permit, WaitReason};
+pub use gate::{Breaker, Gate, GateAnswer, GateCommand, Health, OpenSend, Permit, Reopening, WaitReason};
 
 use crate::model::DestinationName;
 use crate::time::Timestamp;

@@ -30,14 +30,14 @@ impl Scene {
         Self { destination, gate: Gate::default(), now: 0 }
     }
 
-    fn say(&mut self, command: GateCommand) -> GateAnswer {
-        let (next, answer) = self.gate.decide(self.destination.limits(), &command, at(self.now));
+    fn say(&mut self, command: &GateCommand) -> GateAnswer {
+        let (next, answer) = self.gate.decide(self.destination.limits(), command, at(self.now));
         self.gate = next;
         answer
     }
 
     fn enter(&mut self) -> GateAnswer {
-        self.say(GateCommand::Enter)
+        self.say(&GateCommand::Enter)
     }
 
     fn leave(&mut self, permit: u64, health: Health) {
@@ -45,8 +45,8 @@ impl Scene {
     }
 
     fn pause(&mut self, permit: u64, health: Health, pause: Option<Duration>) {
-        let left = self.say(GateCommand::Leave { permit: Permit(permit), health, pause });
-        assert_eq!(left, GateAnswer::Left);
+        let left = self.say(&GateCommand::Leave { permit: Permit(permit), health, pause });
+        assert!(matches!(left, GateAnswer::Left { .. }), "{left:?}");
     }
 }
 
@@ -117,7 +117,7 @@ fn failures_in_a_row_open_the_breaker_and_one_answer_closes_it() {
         let GateAnswer::Admitted(Permit(permit)) = scene.enter() else { panic!("it is closed too early") };
         scene.leave(permit, health);
     }
-    assert_eq!(scene.gate.breaker, Breaker::Open { until: at(5000) });
+    assert_eq!(scene.gate.breaker, Breaker::Open { since: at(0), until: at(5000) });
     scene.now = 4999;
     assert_eq!(scene.enter(), wait(1, WaitReason::BreakerOpen));
     scene.now = 5000;
@@ -143,7 +143,7 @@ fn a_probe_that_fails_opens_the_breaker_anew() {
     let mut scene = due();
     scene.now = 6000;
     scene.leave(3, Health::Failed);
-    assert_eq!(scene.gate.breaker, Breaker::Open { until: at(11_000) });
+    assert_eq!(scene.gate.breaker, Breaker::Open { since: at(6000), until: at(11_000) });
 }
 
 #[test]
@@ -200,11 +200,76 @@ fn what_was_written_by_a_clock_far_ahead_does_not_count() {
     scene.now = 1_000_000_000;
     assert_eq!(scene.enter(), admitted(1));
     scene.pause(1, Health::Failed, Some(SECOND));
-    scene.gate.breaker = Breaker::Open { until: at(scene.now) };
+    scene.gate.breaker = Breaker::Open { since: at(scene.now), until: at(scene.now) };
     scene.now = 0;
     assert!(matches!(scene.enter(), GateAnswer::Wait { why: WaitReason::Rate, .. }));
     scene.now = 250;
     assert_eq!(scene.enter(), admitted(2));
+}
+
+/// The same gate, asked by a program that is held to something else, as during a deployment.
+fn as_asked_by(destination: Destination, scene: &mut Scene) -> GateAnswer {
+    let own = std::mem::replace(&mut scene.destination, destination);
+    let answer = scene.enter();
+    scene.destination = own;
+    answer
+}
+
+#[test]
+fn who_is_held_to_other_limits_ends_nothing_sooner() {
+    let patient = Destination::new("payments").at_most(1).longest_send(Duration::from_mins(10));
+    let hasty = || Destination::new("payments").at_most(1).longest_send(SECOND);
+    let mut scene = Scene::of(patient);
+    assert_eq!(scene.enter(), admitted(1));
+    scene.now = 2000;
+    for _ in 0..2 {
+        assert!(matches!(as_asked_by(hasty(), &mut scene), GateAnswer::Wait { why: WaitReason::Full, .. }));
+    }
+
+    let mut scene = Scene::of(Destination::new("payments").breaker(1, Duration::from_mins(1)));
+    assert_eq!(scene.enter(), admitted(1));
+    scene.leave(1, Health::Failed);
+    scene.now = 2000;
+    let hasty = Destination::new("payments").breaker(1, SECOND);
+    assert_eq!(as_asked_by(hasty, &mut scene), wait(58_000, WaitReason::BreakerOpen));
+}
+
+#[test]
+fn who_has_no_breaker_neither_heeds_nor_moves_that_of_others() {
+    let mut scene = Scene::of(Destination::new("payments").breaker(2, OPEN_FOR));
+    for permit in [1, 3] {
+        assert_eq!(scene.enter(), admitted(permit));
+        assert_eq!(as_asked_by(Destination::new("payments"), &mut scene), admitted(permit + 1));
+        scene.leave(permit, Health::Failed);
+    }
+    assert_eq!(scene.enter(), wait(5000, WaitReason::BreakerOpen));
+    assert_eq!(as_asked_by(Destination::new("payments"), &mut scene), admitted(5));
+    scene.now = 5000;
+    assert_eq!(as_asked_by(Destination::new("payments"), &mut scene), admitted(6));
+    assert_eq!(scene.enter(), admitted(7), "the probe is one of those who have a breaker");
+}
+
+#[test]
+fn a_gate_that_is_opened_by_hand_lets_through_and_keeps_its_limits_and_who_did_it() {
+    let mut scene = Scene::of(Destination::new("payments").at_most(2).breaker(1, OPEN_FOR));
+    assert_eq!((scene.enter(), scene.enter()), (admitted(1), admitted(2)));
+    scene.pause(1, Health::Failed, Some(30 * SECOND));
+    scene.now = 1;
+    assert!(matches!(scene.enter(), GateAnswer::Wait { .. }));
+    let reopen = |reason: &str| GateCommand::Reopen { by: "ada".to_owned(), reason: reason.to_owned() };
+    let held = std::mem::replace(&mut scene.destination, Destination::new("payments"));
+    assert_eq!(scene.say(&reopen("it works again")), GateAnswer::Reopened);
+    scene.destination = held;
+    let expected = Reopening { by: "ada".to_owned(), reason: "it works again".to_owned(), at: at(1) };
+    assert_eq!(scene.gate.reopened, [expected]);
+    assert_eq!(scene.gate.limits, *scene.destination.limits());
+    assert_eq!(scene.enter(), admitted(3));
+    assert!(matches!(scene.enter(), GateAnswer::Wait { why: WaitReason::Full, .. }), "2 of 2 are under way");
+    for reason in 0..10 {
+        scene.say(&reopen(&reason.to_string()));
+    }
+    let kept: Vec<&str> = scene.gate.reopened.iter().map(|it| it.reason.as_str()).collect();
+    assert_eq!(kept, ["2", "3", "4", "5", "6", "7", "8", "9"]);
 }
 
 #[test]
@@ -295,7 +360,7 @@ proptest! {
                         let open = expected.open_until.is_some_and(|until| now < until || expected.probe.is_some());
                         prop_assert!(!rested || open || under_way.len() == 3, "it waits for nothing");
                     }
-                    GateAnswer::Left => prop_assert!(false, "nobody left"),
+                    other => prop_assert!(false, "nobody left: {other:?}"),
                 },
             }
         }

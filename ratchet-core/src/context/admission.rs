@@ -11,6 +11,7 @@ use super::{Attempt, CancelReason, Context};
 use crate::admission::{Destination, GateAnswer, GateCommand, GateOrder, Health, Permit};
 use crate::failure::Failure;
 use crate::model::{Cause, CauseKind, Outcome};
+use crate::telemetry;
 
 /// The permit for one send. Its end is to be reported; dropped without a report, it says nothing about the destination,
 /// unless the attempt ran out of time.
@@ -53,18 +54,22 @@ impl Context {
         self.check_lease()?;
         let order = GateOrder { destination: destination.clone(), command: GateCommand::Enter };
         match self.attempt.orders.gate(order).await {
-            Ok(GateAnswer::Admitted(permit)) => Ok(Admitted {
-                attempt: Arc::clone(&self.attempt),
-                destination: destination.clone(),
-                permit,
-                end: None,
-            }),
+            Ok(GateAnswer::Admitted(permit)) => {
+                telemetry::admitted(destination.name());
+                Ok(Admitted {
+                    attempt: Arc::clone(&self.attempt),
+                    destination: destination.clone(),
+                    permit,
+                    end: None,
+                })
+            }
             Ok(GateAnswer::Wait { span, why }) => {
+                telemetry::postponed(destination.name(), why);
                 let why = format_args!("`{}`: {}", destination.name(), why.as_str());
                 let cause = Cause::new(CauseKind::NotAdmitted, why);
                 Err(self.unsent(Failure::new(Outcome::NotApplied { cause, retry_after: Some(span) })))
             }
-            Ok(GateAnswer::Left) => Err(self.unsent(unfitting())),
+            Ok(_) => Err(self.unsent(unfitting())),
             Err(error) => Err(self.unsent(not_written(&error))),
         }
     }
@@ -94,8 +99,13 @@ impl Drop for Admitted {
         let attempt = Arc::clone(&self.attempt);
         let Ok(runtime) = Handle::try_current() else { return };
         runtime.spawn(async move {
-            if let Err(error) = attempt.orders.gate(order).await {
-                tracing::warn!(%error, "the end of a send could not be reported to the gate of its destination");
+            let name = order.destination.name().clone();
+            match attempt.orders.gate(order).await {
+                Ok(GateAnswer::Left { opened: true }) => telemetry::breaker_opened(&name),
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "the end of a send could not be reported to the gate of its destination");
+                }
             }
         });
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use tokio_util::sync::CancellationToken;
+use tokio::sync::Notify;
 
 /// Why a handler should stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,8 +21,8 @@ pub enum CancelReason {
 /// A signal with the first reason that was given, unless the lease is lost: then nothing else matters.
 #[derive(Debug, Default)]
 pub(crate) struct Cancellation {
-    token: CancellationToken,
     reason: Mutex<Option<CancelReason>>,
+    told: Notify,
 }
 
 impl Cancellation {
@@ -35,7 +35,8 @@ impl Cancellation {
         if first.is_none() || reason == CancelReason::LeaseLost {
             *first = Some(reason);
         }
-        self.token.cancel();
+        drop(first);
+        self.told.notify_waiters();
     }
 
     pub(crate) fn reason(&self) -> Option<CancelReason> {
@@ -43,7 +44,13 @@ impl Cancellation {
     }
 
     pub(crate) async fn wait(&self) -> CancelReason {
-        self.token.cancelled().await;
-        self.reason().unwrap_or(CancelReason::Shutdown)
+        loop {
+            let told = self.told.notified();
+            // Whatever is told from here on is heard.
+            if let Some(reason) = self.reason() {
+                return reason;
+            }
+            told.await;
+        }
     }
 }

@@ -100,6 +100,7 @@ pub(crate) fn answered(ordered: Ordered) -> Result<Answer, Failure> {
         Ok(Err(refusal @ Refusal::NotRepeatable(_))) => {
             Err(Failure::new(Outcome::unknown(Cause::new(CauseKind::Handler, refusal))))
         }
+        Ok(Err(refusal @ Refusal::Cancelled)) => Err(not_done(CauseKind::Cancelled, refusal)),
         Ok(Err(refusal)) => Err(not_done(CauseKind::LeaseLost, refusal)),
         Err(error) => Err(not_written(&error)),
     }

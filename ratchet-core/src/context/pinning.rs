@@ -65,6 +65,7 @@ impl Context {
             secret,
             place: self.contract().mechanism().to_string(),
             deduplicates: self.contract().deduplicates(),
+            sent_before: self.effect.sends.may_have_acted(),
             scope,
             request,
             kept,

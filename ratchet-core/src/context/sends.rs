@@ -32,6 +32,11 @@ impl Sends {
         self.unanswered.load(Ordering::SeqCst) > 0
     }
 
+    /// Whether a send of this attempt had an effect, or may have had one.
+    pub(crate) fn may_have_acted(&self) -> bool {
+        self.acted.load(Ordering::SeqCst) || self.is_any_unanswered()
+    }
+
     /// What a handler's outcome is worth: one that is certain about its last send is not about an earlier one.
     pub(crate) fn judge(&self, outcome: Outcome) -> Outcome {
         if self.is_any_unanswered() { unless_certain(outcome) } else { outcome }

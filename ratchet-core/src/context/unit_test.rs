@@ -78,6 +78,8 @@ fn submitted(spec: &Spec, id: RecordId) -> Record {
         not_before: None,
         queue: spec.queue.clone(),
         priority: Priority::default(),
+        group: None,
+        after: None,
         renewal: None,
     };
     match decide_submission(None, &submission, Timestamp::EPOCH) {

@@ -27,7 +27,8 @@ pub enum Marker {
     None,
     /// A header with this value; both in any case.
     Header(&'static str, &'static str),
-    /// A text or number in the JSON body with this value. Dots lead into objects, `*` means every item of a list.
+    /// A text or number in the JSON body with this value. Dots lead into objects, `*` means every item of a list. In an XML
+    /// body, the text of an element: dots lead from the outermost one into those inside, such as `Response.Error.Code`.
     Field(&'static str, &'static str),
 }
 
@@ -106,7 +107,8 @@ impl Signal {
         self
     }
 
-    /// Only with this text or number in the JSON body: dots lead into objects, `*` means every item of a list.
+    /// Only with this text or number in the JSON body: dots lead into objects, `*` means every item of a list. In an XML body,
+    /// dots lead from the outermost element into those inside.
     ///
     /// # Panics
     /// If `path` does not lead to a field; in a constant, the compiler says so.

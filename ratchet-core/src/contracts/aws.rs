@@ -1,7 +1,7 @@
 //! Amazon Web Services.
 
 use super::{DAY, MINUTE, page, times};
-use crate::contract::{Contract, KeyFormat, OtherInput, Repeats, ScopePart, Source};
+use crate::contract::{Contract, KeyFormat, OtherInput, Repeats, ScopePart, Signal, Source};
 
 const EC2_SOURCES: &[Source] = &[
     page(
@@ -11,8 +11,20 @@ const EC2_SOURCES: &[Source] = &[
     ),
     page(
         "https://github.com/boto/boto3/issues/4406",
-        "a token whose instance has ended since: `IdempotentInstanceTerminated`",
+        "a token whose instance has ended since: `IdempotentInstanceTerminated`, where the first answer was given before",
     ),
+    page(
+        "https://docs.aws.amazon.com/ec2/latest/devguide/errors-overview.html",
+        "errors are XML, with the code in `Response.Errors.Error.Code`",
+    ),
+];
+
+const CODE: &str = "Response.Errors.Error.Code";
+
+/// What was made is gone, so it was made: a new token, as the answer advises, would make another one.
+const EC2_SIGNALS: &[Signal] = &[
+    Signal::done(400).to(499).when_field(CODE, "IdempotentInstanceTerminated"),
+    Signal::mismatch(400).to(499).when_field(CODE, "IdempotentParameterMismatch"),
 ];
 
 const fn ec2(name: &'static str, longest: usize) -> Contract {
@@ -23,11 +35,12 @@ const fn ec2(name: &'static str, longest: usize) -> Contract {
         .remembers_for(DAY)
         .other_input(OtherInput::Refused)
         .repeats(Repeats::FirstAnswer)
+        .signals(EC2_SIGNALS)
         .sources(EC2_SOURCES)
 }
 
-/// EC2 `RunInstances`, where the token is a parameter of the query. A key in another region starts another instance.
-/// Errors are XML: read `IdempotentInstanceTerminated` as done, and `IdempotentParameterMismatch` as unknown.
+/// EC2 `RunInstances`, where the token is a parameter of the query. A key in another region starts another instance. That the
+/// instance of a token has ended since means done; the answer does not name it.
 pub const EC2_RUN_INSTANCES: Contract = ec2("aws::EC2_RUN_INSTANCES", 64);
 
 /// EC2 `CreateLaunchTemplate`. For how long a token is remembered is not documented.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::contract::Terms;
 use crate::model::{
-    Attempt, AttemptEnd, AuditEntry, Cause, Effect, KeptRequest, Outcome, Payload, Pin, Recipe, Record,
-    RequestFingerprint, Scope, SecretId, State, StepName, Token, Uncertainty, WorkerId,
+    Attempt, AttemptEnd, AuditEntry, Cause, Effect, Ending, KeptRequest, Outcome, Payload, Pin, Recipe,
+    Record, RequestFingerprint, Scope, SecretId, State, StepName, Token, Uncertainty, WorkerId,
 };
 use crate::time::Timestamp;
 
@@ -84,6 +84,11 @@ pub enum Command {
         /// What it knows.
         outcome: Outcome,
     },
+    /// The record that this one comes after has ended: it is due now, or skipped.
+    Follow {
+        /// How that one ended.
+        ended: Ending,
+    },
     /// Start nothing more. It is not a rollback.
     Cancel {
         /// Who asks.
@@ -115,6 +120,8 @@ pub enum Command {
         reason: String,
         /// The caller accepts that the effect may happen twice.
         accept_risk: bool,
+        /// How many executions follow at the most; as many as the policy says if there is no wish.
+        at_most: Option<u32>,
     },
 }
 
@@ -131,6 +138,8 @@ pub struct PinRequest {
     pub place: String,
     /// Whether the destination recognises the key there, as the code that sends says.
     pub deduplicates: bool,
+    /// An earlier send of this attempt may have had its effect, or had it.
+    pub sent_before: bool,
     /// Within what the destination compares keys.
     pub scope: Scope,
     /// What the request looks like.
@@ -233,7 +242,7 @@ pub enum Answer {
     Settled(State),
     /// The attempt's end is written down, and the record, which goes its own way, is in this state.
     Late(State),
-    /// The person's decision is carried out, and the record is in this state.
+    /// The decision of a person, or that about a waiting record, is carried out, and the record is in this state.
     Now(State),
     /// The destination may be asked; it is asked again later if nothing is found out.
     Asking,
@@ -295,7 +304,7 @@ pub enum Refusal {
 }
 
 /// In what a request differs from the pinned one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Difference {
     /// The form of the identity, although it is made by the same recipe with the same secret.
     WireKey,
@@ -316,14 +325,17 @@ pub enum Difference {
     /// The URL.
     Url,
     /// The body.
-    Body,
+    Body {
+        /// The names of the fields that differ, as far as they are known.
+        fields: Vec<String>,
+    },
 }
 
 impl Difference {
     /// Whether it is in the request alone, and not in what makes the identity.
     #[must_use]
-    pub const fn is_of_the_request(self) -> bool {
-        matches!(self, Self::Method | Self::Url | Self::Body)
+    pub const fn is_of_the_request(&self) -> bool {
+        matches!(self, Self::Method | Self::Url | Self::Body { .. })
     }
 }
 
@@ -339,7 +351,10 @@ impl std::fmt::Display for Difference {
             Self::Route => "route",
             Self::Method => "method of the request",
             Self::Url => "URL of the request",
-            Self::Body => "body of the request",
+            Self::Body { fields } if !fields.is_empty() => {
+                return write!(f, "body of the request (at `{}`)", fields.join("`, `"));
+            }
+            Self::Body { .. } => "body of the request",
         })
     }
 }

@@ -4,6 +4,7 @@
 //! clock and no store. Ledgers make its answers durable, the model checker explores it, pages for operators explain it.
 
 mod command;
+mod follow;
 mod lease;
 mod pin;
 mod preview;
@@ -17,7 +18,7 @@ mod tests;
 
 pub use command::{Answer, AttemptNote, Command, Decision, Difference, PinRequest, Refusal, Verdict};
 pub use preview::{ReplayPreview, UnconfirmedEffect, preview_replay};
-pub use submit::{Stored, SubmitDecision, decide_submission};
+pub use submit::{Newest, Stored, SubmitDecision, decide_beside, decide_submission};
 
 use crate::model::Record;
 use crate::time::Timestamp;
@@ -81,13 +82,14 @@ pub fn decide(record: &Record, command: &Command, moment: Moment) -> Result<Deci
             step::finish(record, *token, step, outcome, moment.now)
         }
         Command::Settle { token, outcome } => settle::settle(record, *token, outcome, moment),
+        Command::Follow { ended } => follow::follow(record, *ended, moment.now),
         Command::Cancel { by, reason } => resolve::cancel(record, by, reason, moment.now),
         Command::Ask { at_most } => resolve::ask(record, *at_most, moment.now),
         Command::Resolve { by, reason, seen, verdict } => {
             resolve::resolve(record, by, reason, *seen, verdict, moment.now)
         }
-        Command::Replay { by, reason, accept_risk } => {
-            resolve::replay(record, by, reason, *accept_risk, moment.now)
+        Command::Replay { by, reason, accept_risk, at_most } => {
+            resolve::replay(record, by, reason, *accept_risk, *at_most, moment.now)
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::command::{Answer, Decision, Difference, PinRequest, Refusal};
 use super::lease::started;
 use super::settle::repeatable;
-use crate::model::{Effect, Pin, Record, StepName, StepState, Token};
+use crate::model::{Effect, Pin, Record, RequestFingerprint, StepName, StepState, Token};
 use crate::time::Timestamp;
 
 pub(super) fn pin(
@@ -23,7 +23,12 @@ pub(super) fn pin(
             _ => return Err(Refusal::NoStep),
         },
     };
-    if effect.may_be_applied {
+    // What may have been sent can be asked for again, to find out; nothing else is started.
+    if record.cancel_requested && !effect.may_be_applied && !request.sent_before {
+        return Err(Refusal::Cancelled);
+    }
+    // A send of this very attempt counts as much as one of an earlier attempt: the window may have ended meanwhile.
+    if effect.may_be_applied || request.sent_before {
         repeatable(effect, reconciles, record, now).map_err(Refusal::NotRepeatable)?;
     }
     // The record would be sent again, trusting in a destination that looks at nothing.
@@ -33,12 +38,12 @@ pub(super) fn pin(
     let pin = match &effect.pin {
         Some(existing) if keeps(existing, request, effect, token)? => {
             // This attempt may send it as well, so only one that comes after it may replace it.
-            Pin { by: token, ..existing.clone() }
+            Box::new(Pin { by: token, ..Pin::clone(existing) })
         }
-        earlier => new(request, token, first_at(effect, earlier.as_ref(), now)),
+        earlier => Box::new(new(request, token, first_at(effect, earlier.as_deref(), now))),
     };
     effect.pin = Some(pin.clone());
-    Ok(Decision::new(pinned, Answer::Pinned(Box::new(pin))))
+    Ok(Decision::new(pinned, Answer::Pinned(pin)))
 }
 
 /// Whether what is pinned stays and is what goes out.
@@ -91,8 +96,13 @@ fn difference(pin: &Pin, request: &PinRequest) -> Option<Difference> {
         (pin.request.method != request.request.method, Difference::Method),
         (pin.request.url != request.request.url, Difference::Url),
         (made_alike && pin.wire_key != request.wire_key, Difference::WireKey),
-        (pin.request.body != request.request.body, Difference::Body),
     ]
     .into_iter()
     .find_map(|(differs, what)| differs.then_some(what))
+    .or_else(|| body_difference(&pin.request, &request.request))
+}
+
+fn body_difference(pinned: &RequestFingerprint, now: &RequestFingerprint) -> Option<Difference> {
+    let fields = || now.fields.changed_since(&pinned.fields);
+    (pinned.body != now.body).then(|| Difference::Body { fields: fields() })
 }

@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 pub(super) fn cancel(record: &Record, by: &str, reason: &str, now: Timestamp) -> Result<Decision, Refusal> {
     let mut next = record.clone();
     let answer = match record.state {
-        State::Pending => {
+        State::Waiting | State::Pending => {
             stop(&mut next, now);
             Answer::Now(next.state)
         }
@@ -112,6 +112,7 @@ pub(super) fn replay(
     by: &str,
     reason: &str,
     accept_risk: bool,
+    at_most: Option<u32>,
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     match record.state {
@@ -128,7 +129,12 @@ pub(super) fn replay(
     }
     next.risk_accepted = accept_risk && record.may_be_applied();
     run_again(&mut next, now);
-    Ok(audited(record, next, Answer::Now(State::Pending), "replay", by, reason, now))
+    if let Some(executions) = at_most {
+        // The others count as made.
+        next.spent = record.policy.retry.max_attempts.saturating_sub(executions);
+    }
+    let answer = Answer::Now(next.state);
+    Ok(audited(record, next, answer, "replay", by, reason, now))
 }
 
 /// When a record with a definite end can be replayed no more; one without stays open to whoever settles it.
@@ -138,7 +144,7 @@ fn replay_end(record: &Record) -> Option<Timestamp> {
 }
 
 fn run_again(record: &mut Record, now: Timestamp) {
-    record.state = State::Pending;
+    record.state = super::follow::open(record);
     record.ready_at = now;
     record.spent = 0;
     record.lease = None;

@@ -107,6 +107,8 @@ fn after(record: &Record, outcome: &Outcome, moment: Moment) -> Record {
         Outcome::Unknown { retry_after, .. } => {
             if mark_unconfirmed(&mut next) {
                 unknown(&mut next, *retry_after, moment);
+            } else if is_not_retryable(&next) && !next.cancel_requested {
+                finish(&mut next, State::Failed, moment.now);
             } else {
                 not_applied(&mut next, *retry_after, moment);
             }
@@ -187,7 +189,10 @@ fn unknown(record: &mut Record, retry_after: Option<Duration>, moment: Moment) {
     // A destination that will recognise the request and asks to wait (another one is under way, too many came) makes the
     // next send a part of this attempt. The deadline of blind sends does not move.
     let recognised = record.unconfirmed().all(|effect| is_recognised(effect, moment.now));
-    let waits = retry_after.is_some() && recognised && !asks_first(record, moment.now);
+    // The wish of a handler that failed, as programs in other languages report it, is none of its destination's: it only puts
+    // the next attempt off.
+    let failed = record.cause.as_ref().is_some_and(|cause| cause.kind() == CauseKind::Failed);
+    let waits = retry_after.is_some() && recognised && !failed && !asks_first(record, moment.now);
     record.spent += u32::from(!waits);
     continue_unconfirmed(record, retry_after, moment);
 }
@@ -216,8 +221,9 @@ pub(super) fn stop_sending(record: &mut Record, why: Uncertainty, now: Timestamp
 
 /// `may_lose` gives up only where asking again is no way out; bounds that are reached leave a record for a person.
 fn gives_up(record: &Record, why: Uncertainty) -> bool {
-    let no_memory = matches!(why, Uncertainty::NoDeduplication | Uncertainty::WindowOver);
-    no_memory && !record.policy.reconciles && record.policy.on_unknown == OnUnknown::MayLose
+    let no_way_out =
+        matches!(why, Uncertainty::NoDeduplication | Uncertainty::WindowOver | Uncertainty::NotRetryable);
+    no_way_out && !record.policy.reconciles && record.policy.on_unknown == OnUnknown::MayLose
 }
 
 fn why_not_again(record: &Record, at: Timestamp) -> Option<Uncertainty> {
@@ -226,6 +232,9 @@ fn why_not_again(record: &Record, at: Timestamp) -> Option<Uncertainty> {
     }
     if record.cancel_requested {
         return Some(Uncertainty::Cancelled);
+    }
+    if is_not_retryable(record) {
+        return Some(Uncertainty::NotRetryable);
     }
     let attempts_spent = record.spent >= record.policy.retry.max_attempts;
     may_run_again(record, at).err().or(attempts_spent.then_some(Uncertainty::AttemptsSpent))
@@ -280,6 +289,10 @@ pub(super) fn horizon_end(effect: &Effect, retry: &RetryPolicy) -> Option<Timest
 fn retry(record: &mut Record, at: Timestamp) {
     record.state = State::Pending;
     record.ready_at = at;
+}
+
+fn is_not_retryable(record: &Record) -> bool {
+    record.cause.as_ref().is_some_and(|cause| cause.kind() == CauseKind::NotRetryable)
 }
 
 fn was_not_admitted(record: &Record) -> bool {

@@ -26,6 +26,10 @@ pub(super) fn begin(
     if step.state == StepState::Done {
         return Ok(Decision::new(record.clone(), Answer::StepDone(step.result.clone())));
     }
+    // What may have happened is asked for again, to find out; nothing else is started.
+    if record.cancel_requested && !step.effect.may_be_applied {
+        return Err(Refusal::Cancelled);
+    }
     // A destination that could be asked once is not sent a duplicate by code that has forgotten how.
     let can_be_asked = reconciles || step.reconciles;
     step.reconciles = reconciles;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    AuditEntry, Conflict, Effect, Fingerprint, Generation, Record, RecordId, State, Submission, Submitted,
-    Token, Tombstone, Version,
+    AuditEntry, Conflict, Effect, Ending, Fingerprint, Generation, Payload, Record, RecordId, State,
+    Submission, Submitted, Token, Tombstone, Version,
 };
 use crate::time::Timestamp;
 
@@ -15,6 +15,52 @@ pub enum Stored {
     Record(Box<Record>),
     /// The rest of a purged record.
     Tombstone(Tombstone),
+}
+
+/// What a submission is compared with: the newest record under its key, or the rest of one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Newest {
+    /// Its identity.
+    pub id: RecordId,
+    /// The version that the producer asked for.
+    pub version: Version,
+    /// The fingerprint of the input.
+    pub fingerprint: Fingerprint,
+    /// What is, or was, the case with it.
+    pub state: State,
+    /// What it left, if it succeeded.
+    pub result: Option<Payload>,
+    /// When it ended, if only a tombstone is left.
+    pub purged: Option<Timestamp>,
+}
+
+impl From<&Record> for Newest {
+    fn from(record: &Record) -> Self {
+        Self {
+            id: record.id.clone(),
+            version: record.version.clone(),
+            fingerprint: record.fingerprint,
+            state: record.state,
+            result: record.result.clone(),
+            purged: None,
+        }
+    }
+}
+
+impl From<&Stored> for Newest {
+    fn from(stored: &Stored) -> Self {
+        match stored {
+            Stored::Record(record) => Self::from(&**record),
+            Stored::Tombstone(rest) => Self {
+                id: rest.id.clone(),
+                version: rest.version.clone(),
+                fingerprint: rest.fingerprint,
+                state: rest.state,
+                result: None,
+                purged: Some(rest.ended_at),
+            },
+        }
+    }
 }
 
 /// What follows from a submission.
@@ -34,6 +80,12 @@ pub enum SubmitDecision {
 /// Decides about `submission`, given the newest record or tombstone under its namespace, operation and key.
 #[must_use]
 pub fn decide_submission(newest: Option<&Stored>, submission: &Submission, now: Timestamp) -> SubmitDecision {
+    decide_beside(newest.map(Newest::from).as_ref(), submission, now)
+}
+
+/// The same where no more was read than it takes.
+#[must_use]
+pub fn decide_beside(newest: Option<&Newest>, submission: &Submission, now: Timestamp) -> SubmitDecision {
     match (newest, &submission.renewal) {
         (None, None) => {
             // Generations count from 1, and only a renewal makes another one.
@@ -41,39 +93,37 @@ pub fn decide_submission(newest: Option<&Stored>, submission: &Submission, now: 
             insert(first, submission, State::Pending, now)
         }
         (None, Some(_)) => conflict(Conflict::NotNewest),
-        (Some(stored), None) => SubmitDecision::Answer(compare(stored, submission)),
-        (Some(stored), Some(_)) => renew(stored, submission, now),
+        (Some(newest), None) => SubmitDecision::Answer(compare(newest, submission)),
+        (Some(newest), Some(_)) => renew(newest, submission, now),
     }
 }
 
-fn renew(stored: &Stored, submission: &Submission, now: Timestamp) -> SubmitDecision {
-    let newest = stored.id();
+fn renew(newest: &Newest, submission: &Submission, now: Timestamp) -> SubmitDecision {
     // The caller names the generation that it wants to follow, so that its own repetition makes no second one.
-    if newest.generation == submission.id.generation.next() {
-        return SubmitDecision::Answer(compare(stored, submission));
+    if newest.id.generation == submission.id.generation.next() {
+        return SubmitDecision::Answer(compare(newest, submission));
     }
-    if newest.generation != submission.id.generation {
+    if newest.id.generation != submission.id.generation {
         return conflict(Conflict::NotNewest);
     }
-    if !stored.state().is_definite() {
+    if !newest.state.is_definite() {
         return conflict(Conflict::NotEnded);
     }
-    insert(newest.next_generation(), submission, stored.state(), now)
+    insert(newest.id.next_generation(), submission, newest.state, now)
 }
 
-fn compare(stored: &Stored, submission: &Submission) -> Submitted {
+fn compare(newest: &Newest, submission: &Submission) -> Submitted {
     // Another version may write the same action differently, so fingerprints are compared within one version only.
-    let same_version = *stored.version() == submission.version;
-    if same_version && *stored.fingerprint() != submission.fingerprint() {
+    if newest.version == submission.version && newest.fingerprint != submission.fingerprint() {
         return Submitted::Conflict(Conflict::OtherInput);
     }
-    match stored {
-        Stored::Tombstone(rest) => Submitted::Expired { ended_on: rest.ended_at, state: rest.state },
-        Stored::Record(record) => Submitted::Existing {
-            id: record.id.clone(),
-            state: record.state,
-            result: record.result.clone(),
-            version: record.version.clone(),
+    match newest.purged {
+        Some(ended_on) => Submitted::Expired { ended_on, state: newest.state },
+        None => Submitted::Existing {
+            id: newest.id.clone(),
+            state: newest.state,
+            result: newest.result.clone(),
+            version: newest.version.clone(),
         },
     }
 }
@@ -83,13 +133,17 @@ fn conflict(why: Conflict) -> SubmitDecision {
 }
 
 fn insert(id: RecordId, submission: &Submission, before: State, now: Timestamp) -> SubmitDecision {
+    if submission.after.as_ref().is_some_and(|after| after.id.namespace != id.namespace) {
+        return conflict(Conflict::NoPredecessor);
+    }
+    let state = if submission.after.is_some() { State::Waiting } else { State::Pending };
     let audit = submission.renewal.as_ref().map(|renewal| AuditEntry {
         at: now,
         by: renewal.by.clone(),
         action: "new_generation".to_owned(),
         reason: renewal.reason.clone(),
         from: before,
-        to: State::Pending,
+        to: state,
     });
     let record = Record {
         id,
@@ -99,8 +153,10 @@ fn insert(id: RecordId, submission: &Submission, before: State, now: Timestamp) 
         policy: submission.policy.clone(),
         queue: submission.queue.clone(),
         priority: submission.priority,
+        group: submission.group.clone(),
+        after: submission.after.clone(),
         created_at: now,
-        state: State::Pending,
+        state,
         ready_at: submission.not_before.map_or(now, |at| at.max(now)),
         token: Token::NONE,
         lease: None,
@@ -119,6 +175,17 @@ fn insert(id: RecordId, submission: &Submission, before: State, now: Timestamp) 
     SubmitDecision::Insert { record: Box::new(record), audit }
 }
 
+impl SubmitDecision {
+    /// The same where the record that it should come after does not exist: nothing new is recorded.
+    #[must_use]
+    pub fn without_predecessor(self) -> Self {
+        match self {
+            Self::Insert { .. } => conflict(Conflict::NoPredecessor),
+            answer @ Self::Answer(_) => answer,
+        }
+    }
+}
+
 impl Stored {
     /// Which intended action it is.
     #[must_use]
@@ -135,6 +202,15 @@ impl Stored {
         match self {
             Self::Record(record) => record.state,
             Self::Tombstone(rest) => rest.state,
+        }
+    }
+
+    /// How it ended, for records that come after it; `None` if it goes on.
+    #[must_use]
+    pub fn ending(&self) -> Option<Ending> {
+        match self {
+            Self::Record(record) => record.ending(),
+            Self::Tombstone(rest) => Ending::of(rest.state, None, None),
         }
     }
 

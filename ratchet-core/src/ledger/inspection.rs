@@ -2,6 +2,7 @@
 
 use super::Served;
 use crate::contract::Terms;
+use crate::model::{Priority, Queue, VolatileFields};
 use crate::policy::Policy;
 use crate::time::Timestamp;
 
@@ -57,4 +58,10 @@ pub struct Declared {
     pub policy: Policy,
     /// What its destination promises.
     pub contract: Terms,
+    /// How urgent its records are.
+    pub priority: Priority,
+    /// In which queue they wait.
+    pub queue: Queue,
+    /// What of an input is no part of its fingerprint.
+    pub volatile: VolatileFields,
 }

@@ -7,9 +7,11 @@ use std::time::Duration;
 use ratchet_key::Key;
 use tokio::sync::watch;
 
+use super::follow::{Followers, waits_again};
 use super::{
-    Capabilities, Claim, Count, Cursor, Declaration, Declared, Filter, HighWaterMark, Inspection, Ledger,
-    LedgerFuture, MarkChange, Offer, Order, Page, Room, Served, StoreMark, Unserved,
+    AuditPage, Capabilities, Claim, Count, Cursor, Decided, Declaration, Declared, Document, DocumentId,
+    DocumentQuery, DocumentWrite, DocumentWritten, Filter, HighWaterMark, Inspection, Ledger, LedgerFuture,
+    MarkChange, Offer, Order, Page, Room, Served, StoreMark, Unserved,
 };
 use crate::admission::{Gate, GateAnswer, GateOrder, KnownGate, decide_all};
 use crate::decide::{
@@ -18,8 +20,8 @@ use crate::decide::{
 };
 use crate::high_water::HighWaterFile;
 use crate::model::{
-    Attempt, AuditEntry, DestinationName, HiddenPaths, Namespace, OperationName, Queue, Record, RecordId,
-    State, Submission, Submitted, Tombstone,
+    After, Attempt, AuditEntry, DestinationName, Ending, HiddenPaths, Namespace, OperationName, Queue,
+    Record, RecordId, State, Submission, Submitted, Tombstone,
 };
 use crate::random::{SharedRandom, SystemRandom};
 use crate::time::{SharedClock, SystemClock, Timestamp};
@@ -35,6 +37,7 @@ pub struct MemoryLedger {
     rows: Mutex<Rows>,
     clock: SharedClock,
     random: SharedRandom,
+    followers: Followers,
     wakeups: watch::Sender<u64>,
 }
 
@@ -42,18 +45,19 @@ pub struct MemoryLedger {
 struct Rows {
     by_id: BTreeMap<RecordId, Row>,
     order: BTreeMap<Cursor, RecordId>,
+    audit: BTreeMap<Cursor, (RecordId, AuditEntry)>,
     templates: BTreeMap<OperationName, Vec<String>>,
     hidden: BTreeMap<Served, HiddenPaths>,
     declared: BTreeMap<Served, Declared>,
     mark: StoreMark,
     gates: BTreeMap<DestinationName, Gate>,
+    documents: BTreeMap<DocumentId, Document>,
 }
 
 #[derive(Debug)]
 struct Row {
     stored: Stored,
     attempts: Vec<Attempt>,
-    audit: Vec<AuditEntry>,
 }
 
 impl MemoryLedger {
@@ -67,11 +71,29 @@ impl MemoryLedger {
     #[must_use]
     pub fn with(clock: SharedClock, random: SharedRandom) -> Arc<Self> {
         let rows = Mutex::new(Rows::made_at(clock.now()));
-        Arc::new(Self { rows, clock, random, wakeups: watch::Sender::new(0) })
+        let followers = Followers::default();
+        Arc::new(Self { rows, clock, random, followers, wakeups: watch::Sender::new(0) })
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Decides about those that wait, if there are any.
+    fn decide_followers(&self, rows: &mut Rows) -> usize {
+        let mut decided = 0;
+        while self.followers.may_wait() {
+            let waiting = rows.waiting();
+            self.followers.set(!waiting.is_empty());
+            let follow = |(id, ended): (RecordId, Option<Ending>)| {
+                rows.apply(&id, &Command::Follow { ended: ended? }, self.moment()).ok()
+            };
+            match waiting.into_iter().filter_map(follow).count() {
+                0 => break,
+                more => decided += more,
+            }
+        }
+        decided
     }
 
     fn moment(&self) -> Moment {
@@ -85,11 +107,13 @@ impl Rows {
         Self {
             by_id: BTreeMap::new(),
             order: BTreeMap::new(),
+            audit: BTreeMap::new(),
             templates: BTreeMap::new(),
             hidden: BTreeMap::new(),
             declared: BTreeMap::new(),
             mark,
             gates: BTreeMap::new(),
+            documents: BTreeMap::new(),
         }
     }
 
@@ -102,21 +126,38 @@ impl Rows {
     }
 
     fn submit(&mut self, submission: &Submission, now: Timestamp) -> Submitted {
-        match decide_submission(self.newest(&submission.id), submission, now) {
+        let decision = decide_submission(self.newest(&submission.id), submission, now);
+        let stands = |after: &After| self.by_id.contains_key(&after.id);
+        let decision = match &submission.after {
+            Some(after) if !stands(after) => decision.without_predecessor(),
+            _ => decision,
+        };
+        match decision {
             SubmitDecision::Answer(answer) => answer,
             SubmitDecision::Insert { record, audit } => {
                 let id = record.id.clone();
-                let place = self.order.last_key_value().map_or(1, |(last, _)| last.0 + 1);
-                self.order.insert(Cursor(place), id.clone());
-                let row = Row {
-                    stored: Stored::Record(record),
-                    attempts: Vec::new(),
-                    audit: audit.into_iter().collect(),
-                };
-                self.by_id.insert(id.clone(), row);
+                append(&mut self.order, id.clone());
+                self.by_id.insert(id.clone(), Row { stored: Stored::Record(record), attempts: Vec::new() });
+                if let Some(entry) = audit {
+                    append(&mut self.audit, (id.clone(), entry));
+                }
                 Submitted::New { id }
             }
         }
+    }
+
+    fn write_document(&mut self, write: DocumentWrite) -> DocumentWritten {
+        let decided = write.decide(self.documents.get(&write.id));
+        let version = write.version();
+        match write.body {
+            _ if !decided.is_done() => {}
+            Some(body) => {
+                let document = Document { id: write.id.clone(), version, body };
+                self.documents.insert(write.id, document);
+            }
+            None => drop(self.documents.remove(&write.id)),
+        }
+        decided
     }
 
     fn apply(&mut self, id: &RecordId, command: &Command, moment: Moment) -> Result<Answer, Refusal> {
@@ -126,9 +167,11 @@ impl Rows {
         };
         let Decision { record, attempt, audit, answer } = decide(record, command, moment)?;
         row.stored = Stored::Record(Box::new(record));
-        row.audit.extend(audit);
         if let Some(note) = attempt {
             row.note(note);
+        }
+        if let Some(entry) = audit {
+            append(&mut self.audit, (id.clone(), entry));
         }
         Ok(answer)
     }
@@ -150,6 +193,16 @@ impl Rows {
         room
     }
 
+    /// Those that wait, and how the one before each has ended.
+    fn waiting(&self) -> Vec<(RecordId, Option<Ending>)> {
+        let waiting = self.records().filter(|record| record.state == State::Waiting);
+        let of = |record: &Record| {
+            let before = record.after.as_ref().and_then(|after| self.by_id.get(&after.id));
+            (record.id.clone(), before.and_then(|row| row.stored.ending()))
+        };
+        waiting.map(of).collect()
+    }
+
     fn ids_where(&self, limit: usize, accepts: impl Fn(&Record) -> bool) -> Vec<RecordId> {
         self.records().filter(|record| accepts(record)).take(limit).map(|record| record.id.clone()).collect()
     }
@@ -160,7 +213,6 @@ impl Row {
         if let Stored::Record(record) = &self.stored {
             self.stored = Stored::Tombstone(Tombstone::of(record));
             self.attempts.clear();
-            self.audit.clear();
         }
     }
 
@@ -179,6 +231,12 @@ impl Row {
             }
         }
     }
+}
+
+/// Puts something behind all others.
+fn append<T>(rows: &mut BTreeMap<Cursor, T>, row: T) {
+    let place = rows.last_key_value().map_or(1, |(last, _)| last.0 + 1);
+    rows.insert(Cursor(place), row);
 }
 
 fn is_served(record: &Record, namespace: &Namespace, offers: &[Offer]) -> bool {
@@ -200,7 +258,12 @@ impl Ledger for MemoryLedger {
             let now = self.clock.now();
             let answers = {
                 let mut rows = self.rows();
-                submissions.iter().map(|submission| rows.submit(submission, now)).collect()
+                let answers = submissions.iter().map(|submission| rows.submit(submission, now)).collect();
+                if submissions.iter().any(|submission| submission.after.is_some()) {
+                    self.followers.set(true);
+                    self.decide_followers(&mut rows);
+                }
+                answers
             };
             self.wake();
             Ok(answers)
@@ -248,7 +311,13 @@ impl Ledger for MemoryLedger {
         Box::pin(async move {
             let answers = {
                 let mut rows = self.rows();
-                orders.iter().map(|order| rows.apply(&order.id, &order.command, self.moment())).collect()
+                let answers: Vec<_> =
+                    orders.iter().map(|order| rows.apply(&order.id, &order.command, self.moment())).collect();
+                if waits_again(&answers) {
+                    self.followers.set(true);
+                }
+                self.decide_followers(&mut rows);
+                answers
             };
             self.wake();
             Ok(answers)
@@ -261,8 +330,21 @@ impl Ledger for MemoryLedger {
                 let mut rows = self.rows();
                 let now = self.clock.now();
                 let over = rows.ids_where(limit, |record| is_expired(record, now));
-                over.iter().filter(|id| rows.apply(id, &Command::Expire, self.moment()).is_ok()).count()
+                let apply = |id: &&RecordId| rows.apply(id, &Command::Expire, self.moment()).is_ok();
+                let decided = over.iter().filter(apply).count();
+                self.decide_followers(&mut rows);
+                decided
             };
+            if decided > 0 {
+                self.wake();
+            }
+            Ok(decided)
+        })
+    }
+
+    fn follow(&self, _: usize) -> LedgerFuture<'_, usize> {
+        Box::pin(async move {
+            let decided = self.decide_followers(&mut self.rows());
             if decided > 0 {
                 self.wake();
             }
@@ -280,6 +362,7 @@ impl Ledger for MemoryLedger {
                     row.bury();
                 }
             }
+            rows.audit.retain(|_, (id, _)| !over.contains(id));
             Ok(over.len())
         })
     }
@@ -343,23 +426,47 @@ impl Ledger for MemoryLedger {
         })
     }
 
+    fn places(&self, ids: Vec<RecordId>) -> LedgerFuture<'_, Vec<Option<Cursor>>> {
+        Box::pin(async move {
+            let rows = self.rows();
+            let place = |id| rows.order.iter().find(|(_, other)| *other == id).map(|(place, _)| *place);
+            Ok(ids.iter().map(place).collect())
+        })
+    }
+
+    fn at(&self, place: Cursor) -> LedgerFuture<'_, Option<Stored>> {
+        Box::pin(async move {
+            let rows = self.rows();
+            let row = rows.order.get(&place).and_then(|id| rows.by_id.get(id));
+            Ok(row.map(|row| row.stored.clone()))
+        })
+    }
+
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {
         Box::pin(async move {
             let rows = self.rows();
             let limit = filter.limit.max(1);
             let mut page = Page::default();
-            let after = filter.after.unwrap_or(Cursor(0));
-            for (place, id) in rows.order.range(Cursor(after.0 + 1)..) {
+            let after = filter.after.unwrap_or(filter.first_place());
+            let places: Box<dyn Iterator<Item = (&Cursor, &RecordId)> + Send> = if filter.newest_first {
+                Box::new(rows.order.range(..after).rev())
+            } else {
+                Box::new(rows.order.range(Cursor(after.0 + 1)..))
+            };
+            for (place, id) in places {
                 let Some(Row { stored: Stored::Record(record), .. }) = rows.by_id.get(id) else {
                     continue;
                 };
                 let wanted = record.id.namespace == filter.namespace
                     && filter.operation.as_ref().is_none_or(|operation| *operation == record.id.operation)
-                    && filter.state.is_none_or(|state| state == record.state);
+                    && filter.state.is_none_or(|state| state == record.state)
+                    && filter.group.as_ref().is_none_or(|group| Some(group) == record.group.as_ref())
+                    && filter.created_before.is_none_or(|end| record.created_at < end);
                 if !wanted {
                     continue;
                 }
                 page.records.push((**record).clone());
+                page.places.push(*place);
                 if page.records.len() == limit {
                     page.next = Some(*place);
                     break;
@@ -376,9 +483,36 @@ impl Ledger for MemoryLedger {
     }
 
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>> {
-        Box::pin(
-            async move { Ok(self.rows().by_id.get(&id).map(|row| row.audit.clone()).unwrap_or_default()) },
-        )
+        Box::pin(async move {
+            let rows = self.rows();
+            let about = rows.audit.values().filter(|(about, _)| *about == id);
+            Ok(about.map(|(_, entry)| entry.clone()).collect())
+        })
+    }
+
+    fn audit_log(
+        &self,
+        namespace: Namespace,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> LedgerFuture<'_, AuditPage> {
+        Box::pin(async move {
+            let rows = self.rows();
+            let places: BTreeMap<&RecordId, Cursor> =
+                rows.order.iter().map(|(place, id)| (id, *place)).collect();
+            let mut page = AuditPage::default();
+            for (at, (id, entry)) in rows.audit.range(..before.unwrap_or(Cursor(i64::MAX))).rev() {
+                let Some(place) = places.get(id).filter(|_| id.namespace == namespace) else {
+                    continue;
+                };
+                page.decisions.push(Decided { id: id.clone(), place: *place, entry: entry.clone() });
+                if page.decisions.len() == limit.max(1) {
+                    page.next = Some(*at);
+                    break;
+                }
+            }
+            Ok(page)
+        })
     }
 
     fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {
@@ -392,11 +526,14 @@ impl Ledger for MemoryLedger {
                 }
             }
             rows.templates = accepted;
-            for Declaration { operation, version, hidden, policy, contract, .. } in declared {
+            for declaration in declared {
+                let Declaration { operation, version, hidden, policy, contract, .. } = declaration;
                 let of = Served { operation, version };
                 let known = rows.hidden.entry(of.clone()).or_default();
                 *known = known.union(&hidden);
-                rows.declared.insert(of.clone(), Declared { of, policy, contract });
+                let Declaration { priority, queue, volatile, .. } = declaration;
+                let declared = Declared { of: of.clone(), policy, contract, priority, queue, volatile };
+                rows.declared.insert(of, declared);
             }
             Ok(())
         })
@@ -424,6 +561,22 @@ impl Ledger for MemoryLedger {
 
     fn high_water_file(&self) -> Option<HighWaterFile> {
         None
+    }
+
+    fn document(&self, id: DocumentId) -> LedgerFuture<'_, Option<Document>> {
+        Box::pin(async move { Ok(self.rows().documents.get(&id).cloned()) })
+    }
+
+    fn documents(&self, query: DocumentQuery) -> LedgerFuture<'_, Vec<Document>> {
+        Box::pin(async move {
+            let rows = self.rows();
+            let wanted = rows.documents.values().filter(|document| query.wants(&document.id));
+            Ok(wanted.take(query.limit).cloned().collect())
+        })
+    }
+
+    fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten> {
+        Box::pin(async move { Ok(self.rows().write_document(write)) })
     }
 
     fn inspect(&self) -> LedgerFuture<'_, Inspection> {

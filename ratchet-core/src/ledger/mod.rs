@@ -3,10 +3,13 @@
 //! A ledger makes the answers of [`decide`](crate::decide::decide) durable and nothing else. It never knows a
 //! destination. Who decides *when* an attempt runs is the drive: for SQL ledgers the polling [`Worker`](crate::Worker).
 
+mod audit_log;
 #[cfg(feature = "testing")]
 pub mod conformance;
 pub mod desk;
+mod document;
 mod error;
+pub mod follow;
 mod inspection;
 mod mark;
 #[cfg(feature = "testing")]
@@ -25,6 +28,8 @@ use ratchet_key::Key;
 use tokio::sync::watch;
 
 pub use crate::high_water::HighWaterFile;
+pub use audit_log::{AuditPage, Decided};
+pub use document::{Document, DocumentId, DocumentQuery, DocumentWrite, DocumentWritten};
 pub use error::LedgerError;
 pub use inspection::{Declared, Inspection, Problem, Setting};
 pub use mark::{HighWaterMark, MarkChange, StoreMark};
@@ -40,8 +45,8 @@ use crate::contract::{Contract, Terms};
 use crate::decide::{Answer, Refusal, Stored};
 use crate::key_part::Form;
 use crate::model::{
-    Attempt, AuditEntry, HiddenPaths, Namespace, OperationName, Priority, Queue, Record, RecordId, State,
-    Submission, Submitted, Version, VolatileFields, WorkerId,
+    Attempt, AuditEntry, GroupId, HiddenPaths, Namespace, OperationName, Priority, Queue, Record, RecordId,
+    State, Submission, Submitted, Version, VolatileFields, WorkerId,
 };
 use crate::policy::Policy;
 use crate::time::Timestamp;
@@ -52,10 +57,11 @@ pub type LedgerFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, LedgerError
 /// A ledger that many parts share.
 pub type SharedLedger = Arc<dyn Ledger>;
 
-/// Holds records and answers for them. Every call is one atomic, durable change: when it returns, it is written.
+/// Holds records and answers for them. When a call returns, all of it is written.
 ///
-/// Calls take batches, and each entry of a batch is answered as if it had come alone, in the order given. An error
-/// means that the ledger as a whole could not do it; a refusal of one entry stands in its own place.
+/// Calls take batches, and each entry of a batch is one atomic, durable change, answered as if it had come alone, in the order
+/// given. A refusal of one entry stands in its own place. An error means that the ledger as a whole did not answer: any of the
+/// entries may have been written, as after an answer that was lost, and all of them can be asked for again.
 ///
 /// A record that cannot be read keeps nobody from the others: claims and expiry leave it alone and find those behind it,
 /// and an order for it is refused with [`Refusal::Damaged`] in its own place.
@@ -91,6 +97,13 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
     /// Decides about up to `limit` records whose lease is over, and says how many there were.
     fn expire(&self, limit: usize) -> LedgerFuture<'_, usize>;
 
+    /// Decides about up to `limit` waiting records whose predecessor has ended, and about those that come after them, and
+    /// says how many there were.
+    ///
+    /// A ledger does so by itself right after an end that it writes, as far as it knows of followers; this finds the others,
+    /// and what was left by a crash in between. Where many wait, one call looks at some of them, and the next ones at others.
+    fn follow(&self, limit: usize) -> LedgerFuture<'_, usize>;
+
     /// Puts tombstones in the place of up to `limit` records that are settled for longer than they are kept, and says
     /// how many there were.
     fn purge(&self, limit: usize) -> LedgerFuture<'_, usize>;
@@ -113,7 +126,14 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
         limit: usize,
     ) -> LedgerFuture<'_, Vec<Record>>;
 
-    /// Records in the order of their creation, a page at a time.
+    /// The places of these records, which are their public ids; `None` for those that are not on record. A purged record
+    /// keeps its place.
+    fn places(&self, ids: Vec<RecordId>) -> LedgerFuture<'_, Vec<Option<Cursor>>>;
+
+    /// What is on record at one place.
+    fn at(&self, place: Cursor) -> LedgerFuture<'_, Option<Stored>>;
+
+    /// Records in the order of their creation, or the other way round, a page at a time.
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page>;
 
     /// The attempts of one record, in the order of their tokens.
@@ -121,6 +141,15 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
 
     /// What people decided about one record, in the order of time.
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>>;
+
+    /// What people decided about all records of a namespace, the latest first, a page at a time: those before a place of an
+    /// earlier page, and at most `limit` (0 counts as 1).
+    fn audit_log(
+        &self,
+        namespace: Namespace,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> LedgerFuture<'_, AuditPage>;
 
     /// Compares the key templates that a worker declares with those on record, and records new ones, and what is hidden
     /// of their inputs. All are accepted, or nothing is recorded.
@@ -148,6 +177,16 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
 
     /// Where workers keep the mark outside of the store, unless told otherwise; `None` if the ledger knows no place.
     fn high_water_file(&self) -> Option<HighWaterFile>;
+
+    /// One document.
+    fn document(&self, id: DocumentId) -> LedgerFuture<'_, Option<Document>>;
+
+    /// Documents of one kind, in the order of the bytes of their names.
+    fn documents(&self, query: DocumentQuery) -> LedgerFuture<'_, Vec<Document>>;
+
+    /// Writes or deletes a document, if it stands in the version that the caller has seen. Of several writers who saw the same
+    /// version one is told that it is done, and the others what stands.
+    fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten>;
 
     /// How the store is set up. Changes nothing.
     fn inspect(&self) -> LedgerFuture<'_, Inspection>;
@@ -312,7 +351,7 @@ impl Declaration {
     }
 }
 
-/// Which records to list. By default a hundred of the namespace `default`, whatever their state.
+/// Which records to list. By default the oldest hundred of the namespace `default`, whatever their state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
     /// Only of this namespace.
@@ -321,27 +360,61 @@ pub struct Filter {
     pub operation: Option<OperationName>,
     /// Only in this state.
     pub state: Option<State>,
-    /// Only after this place of an earlier page.
+    /// Only of this group.
+    pub group: Option<GroupId>,
+    /// Only those that were submitted before this point.
+    pub created_before: Option<Timestamp>,
+    /// The latest first, and not the oldest.
+    pub newest_first: bool,
+    /// Only behind this place of an earlier page, in the order of the listing.
     pub after: Option<Cursor>,
     /// How many at the most; 100 by default, and 0 counts as 1.
     pub limit: usize,
 }
 
-impl Default for Filter {
-    fn default() -> Self {
-        Self { namespace: Namespace::default(), operation: None, state: None, after: None, limit: 100 }
+impl Filter {
+    /// What stands before the first place of the listing. For those who write a ledger.
+    #[must_use]
+    pub const fn first_place(&self) -> Cursor {
+        Cursor(if self.newest_first { i64::MAX } else { 0 })
     }
 }
 
-/// A place in a listing.
+impl Default for Filter {
+    fn default() -> Self {
+        Self {
+            namespace: Namespace::default(),
+            operation: None,
+            state: None,
+            group: None,
+            created_before: None,
+            newest_first: false,
+            after: None,
+            limit: 100,
+        }
+    }
+}
+
+/// A place in a listing, which a record keeps for ever: also its short public id, for URLs, where keys must not stand.
+///
+/// Places are given one after the other, so they are easy to guess and no secret: whoever answers for one has to look who
+/// asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cursor(pub i64);
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// A page of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Page {
     /// The records.
     pub records: Vec<Record>,
+    /// The place of each of them.
+    pub places: Vec<Cursor>,
     /// Where the next page starts; `None` at the end.
     pub next: Option<Cursor>,
 }

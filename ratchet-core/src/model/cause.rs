@@ -52,6 +52,10 @@ pub enum CauseKind {
     UnreadableInput,
     /// The result could not be stored.
     UnstorableResult,
+    /// A handler of another language failed; what became of its effect it does not say.
+    Failed,
+    /// The handler failed and said that another attempt is of no use; what became of its effect it does not say.
+    NotRetryable,
     /// A person or a reconciler decided.
     Resolved,
 }
@@ -118,6 +122,8 @@ impl CauseKind {
             Self::RequestChanged => "request_changed",
             Self::UnreadableInput => "unreadable_input",
             Self::UnstorableResult => "unstorable_result",
+            Self::Failed => "failed",
+            Self::NotRetryable => "not_retryable",
             Self::Resolved => "resolved",
         }
     }

@@ -17,7 +17,7 @@ pub struct Effect {
     /// When an attempt that could have this effect first started.
     pub first_started_at: Option<Timestamp>,
     /// What the destination was, or will be, sent.
-    pub pin: Option<Pin>,
+    pub pin: Option<Box<Pin>>,
 }
 
 impl Effect {

@@ -106,7 +106,8 @@ impl RecordId {
     /// # Errors
     /// If it is longer than [`ratchet_key::MAX_KEY_BYTES`].
     pub fn as_text(&self, step: Option<&StepName>) -> Result<String, KeyError> {
-        let mut text = self.key.with_marks(self.generation.get(), step.map(StepName::as_str))?.to_string();
+        let marked = self.key.with_marks(self.generation.get(), step.map(StepName::as_str))?;
+        let mut text = marked.as_str().to_owned();
         if self.namespace != Namespace::DEFAULT {
             text.push('@');
             text.push_str(self.namespace.as_str());

@@ -1,6 +1,8 @@
 //! What a ledger holds: identities, records, attempts and what is known about them.
 
+mod after;
 mod attempt;
+mod body_fields;
 mod cause;
 mod effect;
 mod finite;
@@ -14,7 +16,9 @@ mod record;
 mod submission;
 mod volatile;
 
+pub use after::{After, Branch, Ending};
 pub use attempt::{Attempt, AttemptEnd, AuditEntry};
+pub use body_fields::BodyFields;
 pub use cause::{Cause, CauseKind};
 pub use effect::{Effect, Step, StepState};
 #[cfg(test)]
@@ -23,7 +27,8 @@ pub(crate) use hidden::hide;
 pub use hidden::{HiddenPath, HiddenPaths};
 pub use identity::{Generation, KeyDigest, RecordId};
 pub use name::{
-    DestinationName, NameError, Namespace, OperationName, Queue, SecretId, StepName, Version, WorkerId,
+    DestinationName, DocumentKind, DocumentName, GroupId, NameError, Namespace, OperationName, Queue,
+    SecretId, StepName, Version, WorkerId,
 };
 pub use outcome::{Outcome, OutcomeKind};
 pub use payload::{Fingerprint, Payload, PayloadError};

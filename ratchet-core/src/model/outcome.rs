@@ -34,9 +34,10 @@ pub enum Outcome {
     },
     /// The effect may or may not have happened.
     Unknown {
-        /// What cut the knowledge off.
+        /// What cut the knowledge off. After [`CauseKind::NotRetryable`] there is no other attempt, whatever the policy
+        /// says.
         cause: Cause,
-        /// The destination asks to wait at least this long.
+        /// The destination, or the handler, asks to wait at least this long.
         retry_after: Option<Duration>,
     },
 }

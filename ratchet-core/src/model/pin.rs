@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::body_fields::BodyFields;
 use super::name::SecretId;
 use super::payload::Fingerprint;
 use super::record::Token;
@@ -130,13 +131,21 @@ pub struct RequestFingerprint {
     /// SHA-256 of the body.
     #[serde(with = "hex_fingerprint")]
     pub body: Fingerprint,
+    /// What names the field of a body that differs.
+    #[serde(default, skip_serializing_if = "BodyFields::is_empty")]
+    pub fields: BodyFields,
 }
 
 impl RequestFingerprint {
     /// That of a request with this method, URL and body, each without what carries the identity.
     #[must_use]
     pub fn new(method: &str, url: &str, body: &[u8]) -> Self {
-        Self { method: method.to_owned(), url: Fingerprint::of(url.as_bytes()), body: Fingerprint::of(body) }
+        Self {
+            method: method.to_owned(),
+            url: Fingerprint::of(url.as_bytes()),
+            body: Fingerprint::of(body),
+            fields: BodyFields::of(body),
+        }
     }
 
     /// Method and URL as one text, which shows neither.
@@ -148,7 +157,7 @@ impl RequestFingerprint {
 /// For clients without methods and URLs: everything is in the body.
 impl From<Fingerprint> for RequestFingerprint {
     fn from(body: Fingerprint) -> Self {
-        Self { method: String::new(), url: Fingerprint::of(b""), body }
+        Self { method: String::new(), url: Fingerprint::of(b""), body, fields: BodyFields::default() }
     }
 }
 

@@ -5,10 +5,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::after::{After, Ending};
 use super::cause::Cause;
 use super::effect::{Effect, Step};
 use super::identity::RecordId;
-use super::name::{Queue, StepName, Version, WorkerId};
+use super::name::{GroupId, Queue, StepName, Version, WorkerId};
 use super::payload::{Fingerprint, Payload};
 use crate::policy::Policy;
 use crate::time::Timestamp;
@@ -30,6 +31,10 @@ pub struct Record {
     pub queue: Queue,
     /// Higher ones are claimed first.
     pub priority: Priority,
+    /// To which group it belongs.
+    pub group: Option<GroupId>,
+    /// After which record it comes.
+    pub after: Option<After>,
     /// When it was submitted.
     pub created_at: Timestamp,
     /// What is the case now.
@@ -86,6 +91,12 @@ impl Record {
         }
     }
 
+    /// How it ended, for records that come after it; `None` if it goes on.
+    #[must_use]
+    pub const fn ending(&self) -> Option<Ending> {
+        Ending::of(self.state, self.uncertainty, self.reconcile_at)
+    }
+
     /// Whether it is settled for so long that a tombstone may take its place.
     ///
     /// An uncertain record is never purged: somebody has to settle it first.
@@ -100,6 +111,8 @@ impl Record {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
+    /// Waits until the record that it comes after has ended.
+    Waiting,
     /// Waits to be claimed.
     Pending,
     /// A worker holds the lease.
@@ -116,11 +129,14 @@ pub enum State {
     Cancelled,
     /// Given up with an unknown outcome, as the operation's `may_lose` allows.
     Abandoned,
+    /// Never executed: the record that it comes after ended in another way.
+    Skipped,
 }
 
 impl State {
     /// Every state.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
+        Self::Waiting,
         Self::Pending,
         Self::Running,
         Self::Succeeded,
@@ -129,24 +145,26 @@ impl State {
         Self::Uncertain,
         Self::Cancelled,
         Self::Abandoned,
+        Self::Skipped,
     ];
 
     /// Whether no worker will touch the record again by itself.
     #[must_use]
     pub const fn is_settled(self) -> bool {
-        !matches!(self, Self::Pending | Self::Running)
+        !matches!(self, Self::Waiting | Self::Pending | Self::Running)
     }
 
     /// Whether it is certain what happened, so that a new generation may follow.
     #[must_use]
     pub const fn is_definite(self) -> bool {
-        matches!(self, Self::Succeeded | Self::Failed | Self::Exhausted | Self::Cancelled)
+        matches!(self, Self::Succeeded | Self::Failed | Self::Exhausted | Self::Cancelled | Self::Skipped)
     }
 
     /// The name that logs, metrics and ledgers use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Waiting => "waiting",
             Self::Pending => "pending",
             Self::Running => "running",
             Self::Succeeded => "succeeded",
@@ -155,6 +173,7 @@ impl State {
             Self::Uncertain => "uncertain",
             Self::Cancelled => "cancelled",
             Self::Abandoned => "abandoned",
+            Self::Skipped => "skipped",
         }
     }
 
@@ -238,6 +257,8 @@ pub enum Uncertainty {
     RequestChanged,
     /// Cancelled after an attempt that may have had its effect.
     Cancelled,
+    /// The handler does not know what happened, and said that another attempt is of no use.
+    NotRetryable,
 }
 
 impl Uncertainty {
@@ -250,6 +271,9 @@ impl Uncertainty {
             Self::AttemptsSpent => "every allowed attempt was made and the last ones ended unknown",
             Self::HorizonOver => "the time in which a send may be repeated without asking is over",
             Self::RequestChanged => "the request would differ from the one that was sent first",
+            Self::NotRetryable => {
+                "the handler failed with an unknown outcome and said that another attempt is of no use"
+            }
             Self::Cancelled => "it was cancelled after an attempt that may have had its effect",
         }
     }

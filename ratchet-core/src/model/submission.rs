@@ -1,7 +1,8 @@
 //! What a producer asks for, and what it is told.
 
+use super::after::After;
 use super::identity::RecordId;
-use super::name::{Queue, Version};
+use super::name::{GroupId, Queue, Version};
 use super::payload::{Fingerprint, Payload};
 use super::record::{Priority, State};
 use crate::contract::Terms;
@@ -29,6 +30,10 @@ pub struct Submission {
     pub queue: Queue,
     /// Higher ones are claimed first.
     pub priority: Priority,
+    /// To which group it belongs; no part of its identity.
+    pub group: Option<GroupId>,
+    /// After which record it comes, and on which end; no part of its identity.
+    pub after: Option<After>,
     /// Asks for a new legitimate action after a definite end.
     pub renewal: Option<Renewal>,
 }
@@ -98,4 +103,9 @@ pub enum Conflict {
         "the generation that this one should follow is not the newest under its key: look at the newest record first"
     )]
     NotNewest,
+    /// The record that this one should come after does not exist in its namespace.
+    #[error(
+        "there is no record in this namespace that it could come after: submit that one first, and name its generation"
+    )]
+    NoPredecessor,
 }

@@ -3,6 +3,7 @@
 use super::text::Text;
 use super::{Codec, Kind, Operation, Spec};
 use crate::contract::{Mechanism, Retention};
+use crate::key_part::Form;
 
 /// Stops the compiler if the destination may forget the key before the last automatic retry (R009).
 ///
@@ -70,26 +71,31 @@ pub const fn checked_tradeoff(spec: Spec) -> Spec {
     if spec.contract.recognises_for_unstated_time() {
         let text = Text::new()
                 .push("R011: the destination of `")
-                .push(spec.name.as_str())
+                .push(spec.name.literal())
                 .push("` recognises a repeated request and does not say for how long, and the attribute does not say what to do when ")
                 .push("it is unknown whether one took effect\nhelp: say how long it is with `.remembers_for(…)` on the contract, ")
-                .push("if you know, or add `on_unknown = park` (somebody looks into it), `may_duplicate` (send again) or `may_lose` (give up)");
+                .push("if you know, or add ")
+                .push(WAYS_OUT);
         panic!("{}", text.as_str());
     }
     if matches!(spec.contract.mechanism(), Mechanism::None) {
         let text = Text::new()
                 .push("R011: the destination of `")
-                .push(spec.name.as_str())
+                .push(spec.name.literal())
                 .push("` does not recognise a repeated request, and the attribute does not say what to do when it is ")
-                .push("unknown whether one took effect\nhelp: add `on_unknown = park` (somebody looks into it), ")
-                .push("`may_duplicate` (send again) or `may_lose` (give up)");
+                .push("unknown whether one took effect\nhelp: add ")
+                .push(WAYS_OUT);
         panic!("{}", text.as_str());
     }
     spec
 }
 
+/// What to say about an unknown outcome.
+const WAYS_OUT: &str = "`on_unknown = park` (somebody looks into it), `may_duplicate` (send again) or `may_lose` (give up); or \
+    `reconcile = ask_the_destination`, a function that finds out what happened";
+
 const fn names(spec: &Spec, code: &str) -> Text {
-    Text::new().push(code).push(": `").push(spec.name.as_str()).push("`")
+    Text::new().push(code).push(": `").push(spec.name.literal()).push("`")
 }
 
 /// Stops the compiler if no part of a key tells records apart.
@@ -107,6 +113,53 @@ pub(super) const fn require_distinguishing(parts: &[Kind]) {
     panic!(
         "R006: no placeholder of this key tells records apart: a `bool` or an enum has a few values, so nearly everyone shares one key; add the id of the record"
     );
+}
+
+/// Stops the compiler where an amount stands in the key as a text (R008).
+///
+/// # Panics
+/// If one does.
+pub(super) const fn require_amounts_as_numbers(template: &str, parts: &[Kind]) {
+    let mut rest = template.as_bytes();
+    let mut at = 0;
+    while let Some((path, after)) = next_placeholder(rest) {
+        if at < parts.len() && matches!(parts[at].form, Form::Text) && is_amount(path) {
+            let text = Text::new()
+                .push("R008: an amount in the key is a text, and one amount has several texts, such as `10` and `10.00`, so one action ")
+                .push("could have several keys\nhelp: use an integer in the smallest unit, such as `amount_cents: u64`, or the id of the ")
+                .push("record; a type of your own that implements `KeyPart` can hold texts of one form only");
+            panic!("{}", text.as_str());
+        }
+        at += 1;
+        rest = after;
+    }
+}
+
+/// What stands in the next `<…>`, and what comes after it.
+const fn next_placeholder(template: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut start = 0;
+    while start < template.len() && template[start] != b'<' {
+        start += 1;
+    }
+    let mut end = start;
+    while end < template.len() && template[end] != b'>' {
+        end += 1;
+    }
+    if end >= template.len() {
+        return None;
+    }
+    let (until, after) = template.split_at(end);
+    Some((until.split_at(start).1, after))
+}
+
+/// Whether the last word of a path says that it is an amount.
+const fn is_amount(path: &[u8]) -> bool {
+    let word = b"amount";
+    if path.len() <= word.len() {
+        return false;
+    }
+    let start = path.len() - word.len();
+    matches!(path[start - 1], b'<' | b'.' | b'_') && starts_at(word, path, start)
 }
 
 /// Stops the compiler where a key needs no permission to be the same for everyone, since it is not.
@@ -189,7 +242,7 @@ const fn starts_at(field: &[u8], template: &[u8], from: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_named;
+    use super::{is_amount, is_named, next_placeholder};
 
     #[test]
     fn a_field_is_named_by_a_placeholder_that_is_it_or_leads_through_it() {
@@ -198,5 +251,21 @@ mod tests {
         for absent in ["id", "invoice", "custom", "", "a_very_long_name_of_a_field_in_an_input"] {
             assert!(!is_named(absent, template), "{absent}");
         }
+    }
+
+    #[test]
+    fn an_amount_is_known_by_the_last_word_of_its_path() {
+        let amounts = |template: &str| {
+            let mut rest = template.as_bytes();
+            let mut found = Vec::new();
+            while let Some((path, after)) = next_placeholder(rest) {
+                found.push(is_amount(path));
+                rest = after;
+            }
+            found
+        };
+        assert_eq!(amounts("pay:<amount>:<total_amount>:<money.amount>"), [true, true, true]);
+        assert_eq!(amounts("amount:<amount_type>:<amount.currency>:<paramount>"), [false, false, false]);
+        assert_eq!(amounts("amount"), [false; 0]);
     }
 }

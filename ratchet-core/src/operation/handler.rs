@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::marks::{Mark, hidden_paths, volatile_fields};
-use super::{Codec, Declared, Kind, Operation, Returns, Spec, State, States};
+use super::{Codec, Declared, Kind, Operation, Returns, Schemas, Spec, State, States};
 use crate::context::Context;
 use crate::key_part::Form;
 use crate::model::{Cause, CauseKind, HiddenPaths, Outcome, Payload, VolatileFields};
@@ -54,6 +54,8 @@ pub struct Handler {
     spec: fn() -> &'static Spec,
     marks: &'static [Mark],
     rewritten: &'static [&'static str],
+    renamed: &'static [(&'static str, &'static str)],
+    schemas: Option<fn() -> Schemas>,
     run: fn(Call, Payload) -> Attempt,
     ask: fn(Inquiry, &Payload) -> Question,
 }
@@ -67,6 +69,8 @@ impl Handler {
             spec: O::SPEC,
             marks: O::Codec::MARKS,
             rewritten: O::Codec::REWRITTEN,
+            renamed: O::Codec::RENAMED,
+            schemas: O::SCHEMAS,
             run: |call, input| Box::pin(attempt::<O>(call, input)),
             ask: reconcile::ask::<O>,
         }
@@ -105,6 +109,27 @@ impl Handler {
             if self.rewritten.contains(&field) { Form::Opaque } else { kind.form }
         };
         template.split('<').skip(1).zip(*parts).map(form).collect()
+    }
+
+    /// Where JSON has the values of the placeholders, and in which form, in order. Other than [`forms`](Self::forms), for
+    /// readers that need not find a value by its name in Rust.
+    #[must_use]
+    pub fn places(&self) -> Vec<(Vec<String>, Form)> {
+        let Spec { template, parts, .. } = self.spec();
+        let place = |((place, kind), form): ((&str, &Kind), Form)| {
+            let mut path = place.split('>').next().unwrap_or_default().split('.').map(str::to_owned);
+            let field = path.next().unwrap_or_default();
+            let renamed = self.renamed.iter().find(|(name, _)| *name == field);
+            let (first, form) = renamed.map_or((field, form), |(_, json)| ((*json).to_owned(), kind.form));
+            (std::iter::once(first).chain(path).collect(), form)
+        };
+        template.split('<').skip(1).zip(*parts).zip(self.forms()).map(place).collect()
+    }
+
+    /// What JSON it takes and leaves, if its attribute says `schema`.
+    #[must_use]
+    pub fn schemas(&self) -> Option<Schemas> {
+        self.schemas.map(|describe| describe())
     }
 
     /// Runs one attempt.

@@ -24,6 +24,8 @@ pub trait Input: Serialize + DeserializeOwned + Send + 'static {
     const KEYS: &'static [&'static str] = &[];
     /// Which of its fields JSON has under another name, or in another form than that of their type.
     const REWRITTEN: &'static [&'static str] = &[];
+    /// Those of them that JSON has under another name alone, with that name.
+    const RENAMED: &'static [(&'static str, &'static str)] = &[];
 
     /// The input for logs and people: fields marked `#[pii]` show as `[redacted]`, at every level.
     ///
@@ -42,6 +44,8 @@ pub trait Codec<I> {
     const KEYS: &'static [&'static str];
     /// Which of its fields are not in the JSON as templates and types have them.
     const REWRITTEN: &'static [&'static str] = &[];
+    /// Those of them that JSON has under another name alone, with that name.
+    const RENAMED: &'static [(&'static str, &'static str)] = &[];
 
     /// Writes the payload.
     ///
@@ -64,6 +68,7 @@ impl<I: Input> Codec<I> for Derived {
     const MARKS: &'static [Mark] = I::MARKS;
     const KEYS: &'static [&'static str] = I::KEYS;
     const REWRITTEN: &'static [&'static str] = I::REWRITTEN;
+    const RENAMED: &'static [(&'static str, &'static str)] = I::RENAMED;
 
     fn encode(input: &I) -> Result<Value, PayloadError> {
         Payload::value_of(input)

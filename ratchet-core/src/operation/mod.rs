@@ -10,6 +10,7 @@ mod parameters;
 mod redacted;
 mod render;
 mod request;
+mod schema;
 mod spec;
 mod state;
 mod text;
@@ -23,6 +24,9 @@ pub use parameters::{ByName, Field, Fields, Parameter, Parameters, field};
 pub use redacted::Redacted;
 pub use render::{Kind, Part, Render, part};
 pub use request::{EnqueueError, Enqueued, NotAccepted, Request, answered};
+pub use schema::{
+    Described, DescribedParameter, Generator, Schemas, described, schema_of, schema_of_parameters,
+};
 pub use spec::{Spec, attempts, lasting};
 pub use state::{State, StateRequirement, States};
 
@@ -56,6 +60,8 @@ pub trait Operation: Send + Sync + Sized + 'static {
     const NEW_IDENTITY: bool = false;
     /// Whether a field that is marked `#[pii]` may stand in the key.
     const PERSONAL_KEY: bool = false;
+    /// How its input and output are described, if the attribute says `schema`.
+    const SCHEMAS: Option<fn() -> Schemas> = None;
     /// Everything that the attribute says. A function, so that what is wrong with it is said once, at the attribute.
     const SPEC: fn() -> &'static Spec;
     /// What is compared with other operations while compiling.

@@ -3,18 +3,22 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use ratchet_key::{Key, KeyError};
+use ratchet_key::{Key, KeyError, MAX_KEY_BYTES};
 use serde_json::Value;
 
 use super::marks::without_volatile;
 use super::{Codec, Mark, Operation, OutputOf, key_of};
 use crate::ledger::LedgerError;
 use crate::model::{
-    Conflict, Fingerprint, Generation, KeyDigest, NameError, Namespace, Payload, PayloadError, Priority,
-    Queue, RecordId, Renewal, State, Submission, Submitted, Version,
+    Conflict, Fingerprint, Generation, NameError, Namespace, Payload, PayloadError, Priority, Queue,
+    RecordId, Renewal, State, Submission, Submitted, Version,
 };
 use crate::telemetry;
 use crate::time::Timestamp;
+
+/// Key and namespace that fit within the limit whatever the generation: its mark has eleven bytes at the most, and that of
+/// the namespace one.
+const SURELY_SHORT: usize = MAX_KEY_BYTES - 12;
 
 /// A wish to have an operation executed: a plain value that can be submitted now, or in a transaction of the caller's.
 ///
@@ -157,8 +161,10 @@ impl<O: Operation> Request<O> {
             generation,
         };
         // The marks of the identity count towards the limit of the key.
-        id.as_text(None)?;
-        id.next_generation().as_text(None)?;
+        if id.key.as_str().len() + id.namespace.as_str().len() > SURELY_SHORT {
+            id.as_text(None)?;
+            id.next_generation().as_text(None)?;
+        }
         Ok(Submission {
             id,
             version: spec.version.clone(),
@@ -169,6 +175,8 @@ impl<O: Operation> Request<O> {
             not_before: self.not_before,
             queue,
             priority: self.priority.unwrap_or(spec.priority),
+            group: None,
+            after: None,
             renewal,
         })
     }
@@ -315,9 +323,9 @@ impl<T: serde::de::DeserializeOwned> Enqueued<T> {
 /// # Errors
 /// If the stored result does not fit the type.
 pub fn answered<O: Operation>(
-    key: KeyDigest,
+    id: &RecordId,
     answer: Submitted,
 ) -> Result<Enqueued<OutputOf<O>>, EnqueueError> {
-    telemetry::submitted(&(O::SPEC)().name, key, &answer);
+    telemetry::submitted(id, &answer);
     Enqueued::from_answer(answer)
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use crate::contract::Contract;
 use crate::model::{OperationName, Priority, Queue, Version};
-use crate::operation::checked::{require_distinguishing, require_indistinct, require_marks};
+use crate::operation::checked::{
+    require_amounts_as_numbers, require_distinguishing, require_indistinct, require_marks,
+};
 use crate::operation::state::StateRequirement;
 use crate::operation::{Kind, Operation};
 
@@ -43,10 +45,12 @@ impl Spec {
     /// says.
     ///
     /// # Panics
-    /// If no placeholder tells records apart (R006), or the template contradicts the marks of the input (R004, R007, R015).
+    /// If no placeholder tells records apart (R006), an amount is a text (R008), or the template contradicts the marks of the
+    /// input (R004, R007, R015).
     #[must_use]
     pub const fn of<O: Operation>(parts: &'static [Kind]) -> Self {
         require_distinguishing(parts);
+        require_amounts_as_numbers(O::TEXTS[2], parts);
         require_marks::<O>();
         Self::plain::<O>().parts(parts)
     }

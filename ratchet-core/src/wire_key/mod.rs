@@ -9,7 +9,8 @@ use sha2::Sha256;
 
 use crate::contract::{Contract, ScopePart, Shape};
 use crate::model::{Namespace, Recipe, RecordId, RequestFingerprint, Scope, SecretId, StepName};
-pub(crate) use secrets::{WireSecret, WireSecrets};
+pub(crate) use secrets::WireSecret;
+pub use secrets::{SecretError, WireSecrets};
 
 /// What a destination receives, and how it was made.
 #[derive(Clone, PartialEq, Eq)]

@@ -11,17 +11,29 @@ pub(crate) struct WireSecret {
     bytes: Vec<u8>,
 }
 
-/// The secrets of a worker, the newest last.
+/// The secrets that keys are made with for destinations that do not take the identity as it is, the newest last.
+///
+/// ```
+/// use ratchet_core::WireSecrets;
+///
+/// let secrets = WireSecrets::new([("2025", vec![7; 32]), ("2026", vec![8; 32])])?;
+/// assert!(WireSecrets::new([("2026", vec![8; 5])]).is_err());
+/// # Ok::<(), ratchet_core::SecretError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
-pub(crate) struct WireSecrets(Vec<WireSecret>);
+pub struct WireSecrets(Vec<WireSecret>);
 
 /// Why a secret is refused; it shows nothing of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum SecretError {
+#[non_exhaustive]
+pub enum SecretError {
+    /// Its name is none.
     #[error(transparent)]
     Name(#[from] NameError),
+    /// It can be guessed.
     #[error("the secret `{0}` has fewer than 32 bytes: take 32 random ones")]
     Short(SecretId),
+    /// Another one has its name.
     #[error("there are two secrets `{0}`: give the new one a name of its own")]
     Twice(SecretId),
 }
@@ -40,10 +52,16 @@ impl WireSecret {
 }
 
 impl WireSecrets {
-    pub(crate) fn new(secrets: Vec<(String, Vec<u8>)>) -> Result<Self, SecretError> {
+    /// These secrets by their names; each has 32 bytes at least, of a random source.
+    ///
+    /// # Errors
+    /// If a name is refused or stands twice, or a secret is too short.
+    pub fn new<N: Into<String>, B: Into<Vec<u8>>>(
+        secrets: impl IntoIterator<Item = (N, B)>,
+    ) -> Result<Self, SecretError> {
         let mut all = Self::default();
         for (id, bytes) in secrets {
-            let id = SecretId::new(id)?;
+            let (id, bytes) = (SecretId::new(id)?, bytes.into());
             if bytes.len() < SHORTEST {
                 return Err(SecretError::Short(id));
             }

@@ -112,7 +112,7 @@ fn without_a_secret_there_is_no_key_and_a_weak_one_is_refused() {
     let of = Identity { id: &id, step: None, text: "a:1", scope: &scope, request: &request };
     assert!(make(of, &UUIDS, None).is_err_and(|error| error == NoSecret));
     let refused = |secrets: &[(&str, usize)]| {
-        let secrets = secrets.iter().map(|(id, bytes)| ((*id).to_owned(), vec![b's'; *bytes])).collect();
+        let secrets = secrets.iter().map(|(id, bytes)| ((*id).to_owned(), vec![b's'; *bytes]));
         WireSecrets::new(secrets).unwrap_err().to_string()
     };
     assert_eq!(refused(&[("1", 31)]), "the secret `1` has fewer than 32 bytes: take 32 random ones");

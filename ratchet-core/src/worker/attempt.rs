@@ -1,38 +1,38 @@
 //! One attempt: from the lease to the settled record.
 
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{self, Poll};
 use std::time::Duration;
 
-use tokio::task::JoinError;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{sleep, timeout};
-use tokio_util::task::AbortOnDropHandle;
-use tracing::Instrument as _;
+use tracing::Span;
 
 use super::Shared;
 use super::heartbeat::Held;
+use super::report::{Report, settle};
 use super::slots::{LONGEST_WAIT, Place};
 use crate::context::{CancelReason, Context};
-use crate::decide::{Answer, Command};
-use crate::ledger::{Served, order, report};
-use crate::model::{Cause, CauseKind, Outcome, Record, State};
+use crate::decide::Command;
+use crate::ledger::{Served, order};
+use crate::model::{Cause, CauseKind, Outcome, Record};
 use crate::operation::Call;
-use crate::telemetry;
 
-/// How long a handler may take to stop after it was told to, and to let go after it was aborted; one that blocks its
-/// thread never does.
-const LET_GO: Duration = Duration::from_secs(1);
+/// How long a handler may take to stop after it was told to; one that blocks its thread never does.
+pub(super) const LET_GO: Duration = Duration::from_secs(1);
 
-/// How long a worker that stops goes on trying to report an outcome that the ledger does not take.
-const LAST_REPORT: Duration = Duration::from_secs(10);
-
-pub(super) async fn execute(shared: Arc<Shared>, mut record: Record, held: Held, mut place: Place) {
+pub(super) async fn execute(
+    shared: Arc<Shared>,
+    mut record: Record,
+    held: Held,
+    mut place: Place,
+    reports: UnboundedSender<Report>,
+) {
     let started = record.lease.as_ref().is_some_and(|lease| lease.started_at.is_some());
-    let entered = tokio::select! {
-        biased;
-        () = shared.stopping.cancelled() => false,
-        entered = timeout(LONGEST_WAIT, place.enter()) => entered.is_ok(),
-    };
-    if !entered {
+    if !enters(&shared, &mut place).await {
         drop(place);
         return give_back(&shared, &record, started).await;
     }
@@ -57,101 +57,102 @@ pub(super) async fn execute(shared: Arc<Shared>, mut record: Record, held: Held,
             }
         }
     }
-    tracing::Span::current().record("attempt", record.attempts);
+    let span = Span::current();
+    span.record("attempt", record.attempts);
     let outcome = run_handler(&shared, &record, &held).await;
     // Another handler may be entered while this outcome is written.
     drop(place);
-    settle(&shared, &record, outcome).await;
-    shared.restored.worked();
+    // Nobody takes reports any more after the last moment of the worker: the lease ends by itself.
+    let _ = reports.send(Report { id: record.id, token: record.token, outcome, held, span });
+}
+
+/// Waits for its turn. `false` if there will be none.
+async fn enters(shared: &Shared, place: &mut Place) -> bool {
+    if shared.stopping.is_cancelled() || place.is_entered() {
+        return !shared.stopping.is_cancelled();
+    }
+    tokio::select! {
+        biased;
+        () = shared.stopping.cancelled() => false,
+        entered = timeout(LONGEST_WAIT, place.enter()) => entered.is_ok(),
+    }
 }
 
 /// The handler was not entered: a lease without a start costs nothing, and a start without a handler had no effect.
-async fn give_back(shared: &Shared, record: &Record, maybe_started: bool) {
-    if maybe_started {
-        settle(shared, record, Outcome::not_entered()).await;
-    }
-    // Refused where the outcome above was accepted.
-    let release = order(&*shared.ledger, &record.id, Command::Release { token: record.token });
-    let _ = timeout(LET_GO, release).await;
+///
+/// Boxed, since every attempt would keep room for it otherwise.
+fn give_back<'a>(
+    shared: &'a Shared,
+    record: &'a Record,
+    maybe_started: bool,
+) -> Pin<Box<impl Future<Output = ()> + Send + 'a>> {
+    Box::pin(async move {
+        if maybe_started {
+            settle(shared, &record.id, record.token, &Outcome::not_entered()).await;
+        }
+        // Refused where the outcome above was accepted.
+        let release = order(&*shared.ledger, &record.id, Command::Release { token: record.token });
+        let _ = timeout(LET_GO, release).await;
+    })
 }
 
-async fn run_handler(shared: &Arc<Shared>, record: &Record, held: &Held) -> Outcome {
+async fn run_handler(shared: &Shared, record: &Record, held: &Held) -> Outcome {
     let served = Served { operation: record.id.operation.clone(), version: record.version.clone() };
     let Some(handler) = shared.registry.get(&served) else {
         return not_entered("the ledger handed out what this worker does not serve");
     };
+    let signals = &held.signals;
     let context = Context::of_attempt(
         record,
         handler.spec().contract,
         Arc::clone(&shared.secrets),
         shared.ledger.clone(),
-        held.signals.clock.clone(),
-        held.signals.cancellation.clone(),
+        signals.clock.clone(),
+        signals.cancellation.clone(),
         Arc::clone(&shared.states),
     );
     let Ok(context) = context else { return not_entered("the identity is longer than a key may be") };
     let call = Call::new(context.clone(), Arc::clone(&shared.states));
-    // A task of its own, so that a panic ends here and an abort works between two polls.
-    let handler = handler.run(call, record.input.clone()).in_current_span();
-    let mut running = AbortOnDropHandle::new(tokio::spawn(handler));
-    // What a handler knows counts, even if it says so in the moment in which its time is over.
+    signals.enters(record.policy.timeout);
+    let mut running = Running(handler.run(call, record.input.clone()));
+    // A handler that is ready at once costs neither a timer nor a place among those who wait for the end.
     let outcome = tokio::select! {
         biased;
-        joined = &mut running => ended(joined, CauseKind::Shutdown, STOPPED),
+        outcome = &mut running => outcome,
         () = sleep(record.policy.timeout) => {
-            held.signals.cancellation.cancel(CancelReason::Timeout);
+            signals.cancellation.cancel(CancelReason::Timeout);
             give_up(&mut running, CauseKind::Timeout, "the attempt ran longer than its timeout").await
         }
-        () = shared.abandon.cancelled() => give_up(&mut running, CauseKind::Shutdown, STOPPED).await,
+        () = shared.abandon.cancelled() => {
+            give_up(&mut running, CauseKind::Shutdown, "the worker stopped before the attempt ended").await
+        }
     };
-    // Whatever the handler left running sends nothing more under this lease.
-    held.signals.clock.end();
+    drop(running);
+    signals.leaves();
     context.judge(outcome)
 }
-
-const STOPPED: &str = "the worker stopped before the attempt ended";
 
 fn not_entered(why: &str) -> Outcome {
     Outcome::NotApplied { cause: Cause::new(CauseKind::Handler, why), retry_after: None }
 }
 
-/// Lets the handler, which was told to stop, say what it knows, and stops it if it does not.
-async fn give_up(running: &mut AbortOnDropHandle<Outcome>, kind: CauseKind, why: &str) -> Outcome {
-    if let Ok(joined) = timeout(LET_GO, &mut *running).await {
-        return ended(joined, kind, why);
-    }
-    running.abort();
-    match timeout(LET_GO, running).await {
-        Ok(joined) => ended(joined, kind, why),
-        Err(_) => Outcome::unknown(Cause::new(kind, why)),
-    }
+/// Lets the handler, which was told to stop, say what it knows. It is polled no more if it does not.
+async fn give_up(running: &mut Running, kind: CauseKind, why: &str) -> Outcome {
+    timeout(LET_GO, running).await.unwrap_or_else(|_| Outcome::unknown(Cause::new(kind, why)))
 }
 
-/// A panic's text stays out of the record: it may hold anything.
-fn ended(joined: Result<Outcome, JoinError>, kind: CauseKind, why: &str) -> Outcome {
-    match joined {
-        Ok(outcome) => outcome,
-        Err(error) if error.is_panic() => {
-            Outcome::unknown(Cause::new(CauseKind::Panic, "the handler panicked"))
-        }
-        Err(_) => Outcome::unknown(Cause::new(kind, why)),
-    }
-}
+/// A handler whose panic is an outcome.
+struct Running(Pin<Box<dyn Future<Output = Outcome> + Send>>);
 
-/// Reports the outcome until the ledger has it, or the worker cannot wait any longer.
-async fn settle(shared: &Shared, record: &Record, outcome: Outcome) {
-    let given_up = async {
-        shared.abandon.cancelled().await;
-        sleep(LAST_REPORT).await;
-    };
-    tokio::select! {
-        biased;
-        answer = report(&*shared.ledger, &record.id, record.token, &outcome) => {
-            if answer == Ok(Answer::Settled(State::Uncertain)) {
-                shared.parked.notify_one();
-            }
-            telemetry::reported(&record.id.operation, &outcome, &answer);
-        }
-        () = given_up => tracing::error!(outcome = outcome.kind().as_str(), "the outcome could not be written before the end"),
+impl Future for Running {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<Outcome> {
+        // It is not polled again after a panic.
+        let polled = catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context)));
+        // A panic's text stays out of the record: it may hold anything.
+        polled.unwrap_or_else(|_| {
+            Poll::Ready(Outcome::unknown(Cause::new(CauseKind::Panic, "the handler panicked")))
+        })
     }
 }

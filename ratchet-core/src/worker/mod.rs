@@ -4,6 +4,7 @@ mod attempt;
 mod heartbeat;
 mod poll;
 mod reconcile;
+mod report;
 mod restored;
 mod slots;
 
@@ -24,10 +25,10 @@ use crate::model::{NameError, Namespace, Queue, WorkerId};
 use crate::operation::{Handler, States};
 use crate::random::{SharedRandom, SystemRandom};
 use crate::registry::Registry;
+use crate::restore_guard::RestoreGuard;
 use crate::time::{SharedClock, SystemClock};
 use crate::wire_key::{WireSecrets, needs_secret};
 use heartbeat::Leases;
-use restored::RestoreGuard;
 use slots::Slots;
 
 /// Sets up a [`Worker`].
@@ -230,6 +231,7 @@ impl WorkerBuilder {
         let name = worker_name(&self.random);
         let high_water = self.high_water.or_else(|| self.ledger.high_water_file());
         let shared = Shared {
+            restored: RestoreGuard::new(self.ledger.clone(), high_water, name.to_string()),
             ledger: self.ledger,
             namespace: self.namespace,
             registry: self.registry,
@@ -242,7 +244,6 @@ impl WorkerBuilder {
             poll_interval: self.poll_interval,
             clock: self.clock,
             leases: Leases::default(),
-            restored: RestoreGuard::new(high_water),
             parked: Notify::new(),
             stopping: CancellationToken::new(),
             abandon: CancellationToken::new(),

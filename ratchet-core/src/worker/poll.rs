@@ -5,13 +5,17 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
+use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
+use super::attempt::LET_GO;
 use super::heartbeat::Held;
+use super::report::{LAST_REPORT, Report};
 use super::slots::Pace;
-use super::{Shared, attempt, heartbeat, reconcile, restored};
+use super::{Shared, attempt, heartbeat, reconcile, report, restored};
 use crate::context::{CancelReason, Reading};
 use crate::ledger::{Claim, LedgerError, purge_all};
 use crate::telemetry;
@@ -19,11 +23,17 @@ use crate::telemetry;
 /// How many leases that are over are decided about at once.
 const EXPIRE_BATCH: usize = 256;
 
+/// How many waiting records are decided about at once.
+const FOLLOW_BATCH: usize = 1_000;
+
 /// How many records are purged by one write, which holds up others for as long as it takes.
 const PURGE_BATCH: usize = 256;
 
 /// The first wait, which doubles, when the ledger says that something is due and nothing of it can be had.
 const SHORT_WAIT: Duration = Duration::from_millis(10);
+
+/// How long a worker that gives up waits for handlers to let go and for outcomes to be written.
+const LAST_MOMENT: Duration = LAST_REPORT.saturating_add(LET_GO).saturating_add(LET_GO);
 
 /// Works until the shutdown, then tells what runs to stop, waits for it, and gives up what is left when the grace is over.
 pub(super) async fn run(shared: &Arc<Shared>, grace: Duration, shutdown: impl Future<Output = ()> + Send) {
@@ -35,9 +45,11 @@ pub(super) async fn run(shared: &Arc<Shared>, grace: Duration, shutdown: impl Fu
     background.spawn(purging(Arc::clone(shared)));
     background.spawn(restored::run(Arc::clone(shared)));
     let mut attempts = JoinSet::new();
+    let (reports, ended) = unbounded_channel();
+    let reporting = AbortOnDropHandle::new(tokio::spawn(report::run(Arc::clone(shared), ended)));
     tracing::info!(worker = %shared.name, namespace = %shared.namespace, "worker started");
     let end_of_grace = {
-        let mut working = pin!(work(shared, &mut attempts));
+        let mut working = pin!(work(shared, &mut attempts, reports));
         tokio::select! {
             biased;
             () = shutdown => {}
@@ -50,23 +62,34 @@ pub(super) async fn run(shared: &Arc<Shared>, grace: Duration, shutdown: impl Fu
         let _ = timeout_at(end, working).await;
         end
     };
-    if timeout_at(end_of_grace, joined(&mut attempts)).await.is_err() {
-        shared.abandon.cancel();
+    let mut ends = pin!(async {
         joined(&mut attempts).await;
+        // Each attempt could report, and nobody else can now.
+        let _ = reporting.await;
+    });
+    if timeout_at(end_of_grace, &mut ends).await.is_err() {
+        shared.abandon.cancel();
+        if timeout(LAST_MOMENT, ends).await.is_err() {
+            tracing::error!(worker = %shared.name, leases = shared.leases.len(),
+                "attempts did not end, or their outcomes could not be written: their leases end by themselves");
+        }
     }
     restored::look_last(shared).await;
     tracing::info!(worker = %shared.name, "worker stopped");
 }
 
-async fn work(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) {
+async fn work(shared: &Arc<Shared>, attempts: &mut JoinSet<()>, reports: UnboundedSender<Report>) {
     let mut wakeups = shared.ledger.wakeups();
-    let mut filling = Filling::new(shared);
+    let mut filling = Filling::new(shared, reports);
     let mut blocked_for = SHORT_WAIT;
     // Something may be due already.
     let mut look = Look::Claim;
     let mut look_at_latest = Instant::now();
     while !shared.stopping.is_cancelled() {
-        if look != Look::Later && filling.room(attempts) > 0 {
+        while let Some(ended) = attempts.try_join_next() {
+            look_at(&ended);
+        }
+        if look != Look::Later && filling.room() > 0 {
             wakeups.mark_unchanged();
             let filled = filling.fill(attempts, look).await;
             let wait = match filled {
@@ -79,17 +102,11 @@ async fn work(shared: &Arc<Shared>, attempts: &mut JoinSet<()>) {
             look = if filled == Filled::Full { Look::Claim } else { Look::Later };
             look_at_latest = Instant::now() + wait;
         }
-        let room = filling.room(attempts) > 0;
+        let room = filling.room() > 0;
         tokio::select! {
             biased;
             () = shared.stopping.cancelled() => {}
             () = shared.slots.freed() => {}
-            Some(ended) = attempts.join_next(), if !attempts.is_empty() => {
-                look_at(&ended);
-                while let Some(ended) = attempts.try_join_next() {
-                    look_at(&ended);
-                }
-            }
             _ = wakeups.changed(), if room => look = Look::Claim,
             () = sleep_until(look_at_latest), if room => look = look.max(Look::AtFirst),
         }
@@ -134,17 +151,18 @@ enum Filled {
 /// Leases what there is room for.
 struct Filling<'a> {
     shared: &'a Arc<Shared>,
+    reports: UnboundedSender<Report>,
     pace: Pace,
 }
 
 impl<'a> Filling<'a> {
-    fn new(shared: &'a Arc<Shared>) -> Self {
+    fn new(shared: &'a Arc<Shared>, reports: UnboundedSender<Report>) -> Self {
         let deduplicates = shared.registry.handlers().all(|handler| handler.spec().contract.deduplicates());
-        Self { shared, pace: Pace::new(deduplicates, shared.clock.monotonic()) }
+        Self { shared, reports, pace: Pace::new(deduplicates, shared.clock.monotonic()) }
     }
 
-    fn room(&self, attempts: &JoinSet<()>) -> usize {
-        self.shared.slots.room(self.pace.ahead(), attempts.len())
+    fn room(&self) -> usize {
+        self.shared.slots.room(self.pace.ahead(), self.shared.leases.len())
     }
 
     async fn fill(&mut self, attempts: &mut JoinSet<()>, look: Look) -> Filled {
@@ -161,7 +179,7 @@ impl<'a> Filling<'a> {
     async fn try_fill(&mut self, attempts: &mut JoinSet<()>, mut look: Look) -> Result<Filled, LedgerError> {
         while !self.shared.stopping.is_cancelled() {
             self.pace.look(&self.shared.slots, self.shared.clock.monotonic());
-            let room = self.room(attempts);
+            let room = self.room();
             if room == 0 {
                 return Ok(Filled::Full);
             }
@@ -174,11 +192,11 @@ impl<'a> Filling<'a> {
                     return Ok(Filled::Until(wait));
                 }
             }
-            let claimed = claim(self.shared, attempts, room).await?;
+            let claimed = self.claim(attempts, room).await?;
             if claimed == 0 && look < Look::Claim {
                 // What is due is no pending record: a lease that is over, or another worker was faster.
                 telemetry::expired(self.shared.ledger.expire(EXPIRE_BATCH).await?);
-                if claim(self.shared, attempts, room).await? == 0 {
+                if self.claim(attempts, room).await? == 0 {
                     return Ok(Filled::Blocked);
                 }
             }
@@ -186,37 +204,40 @@ impl<'a> Filling<'a> {
         }
         Ok(Filled::Until(self.shared.poll_interval))
     }
-}
 
-/// Leases up to `room` records and answers how many that were.
-async fn claim(shared: &Arc<Shared>, attempts: &mut JoinSet<()>, room: usize) -> Result<usize, LedgerError> {
-    if shared.stopping.is_cancelled() {
-        return Ok(0);
+    /// Leases up to `room` records and answers how many that were.
+    async fn claim(&self, attempts: &mut JoinSet<()>, room: usize) -> Result<usize, LedgerError> {
+        let shared = self.shared;
+        if shared.stopping.is_cancelled() {
+            return Ok(0);
+        }
+        let asked = Reading::of(&shared.clock);
+        let claim = Claim {
+            namespace: shared.namespace.clone(),
+            offers: shared.offers.clone(),
+            worker: shared.name.clone(),
+            limit: room,
+            lease: shared.lease,
+            start_if_safe: true,
+        };
+        let records = shared.ledger.claim(claim).await?;
+        let claimed = records.len();
+        for record in records {
+            let span = tracing::info_span!("attempt",
+                operation = %record.id.operation, version = %record.version, key = %record.id.digest(),
+                token = record.token.get(), attempt = tracing::field::Empty);
+            // Held before the task runs, so that a shutdown in between reaches it.
+            let held = Held::new(shared, &record, asked);
+            let place = shared.slots.queue();
+            let attempt = attempt::execute(Arc::clone(shared), record, held, place, self.reports.clone());
+            // On the heap before it becomes a task: tasks are moved around while they are made.
+            attempts.spawn(Box::pin(attempt.instrument(span)));
+        }
+        if claimed > 0 {
+            shared.restored.worked();
+        }
+        Ok(claimed)
     }
-    let before = attempts.len();
-    let asked = Reading::of(&shared.clock);
-    let claim = Claim {
-        namespace: shared.namespace.clone(),
-        offers: shared.offers.clone(),
-        worker: shared.name.clone(),
-        limit: room,
-        lease: shared.lease,
-        start_if_safe: true,
-    };
-    for record in shared.ledger.claim(claim).await? {
-        let span = tracing::info_span!("attempt",
-            operation = %record.id.operation, version = %record.version, key = %record.id.digest(),
-            token = record.token.get(), attempt = tracing::field::Empty);
-        // Held before the task runs, so that a shutdown in between reaches it.
-        let held = Held::new(shared, &record, asked);
-        let place = shared.slots.queue();
-        attempts.spawn(attempt::execute(Arc::clone(shared), record, held, place).instrument(span));
-    }
-    let claimed = attempts.len() - before;
-    if claimed > 0 {
-        shared.restored.worked();
-    }
-    Ok(claimed)
 }
 
 async fn until_due(shared: &Shared) -> Result<Duration, LedgerError> {
@@ -224,7 +245,8 @@ async fn until_due(shared: &Shared) -> Result<Duration, LedgerError> {
     Ok(wait.unwrap_or(Duration::MAX))
 }
 
-/// Once per lease: leases that no clock explains, and records that nobody serves.
+/// Once per lease: leases that no clock explains, records that waited for others that ended elsewhere, and records that
+/// nobody serves.
 async fn housekeeping(shared: Arc<Shared>) {
     loop {
         sleep(shared.lease).await;
@@ -236,6 +258,7 @@ async fn housekeeping(shared: Arc<Shared>) {
 
 async fn keep_house(shared: &Shared) -> Result<(), LedgerError> {
     telemetry::expired(shared.ledger.expire(EXPIRE_BATCH).await?);
+    shared.ledger.follow(FOLLOW_BATCH).await?;
     for unserved in shared.ledger.unserved(shared.namespace.clone(), shared.offers.clone()).await? {
         tracing::warn!(
             operation = %unserved.wanted.operation, version = %unserved.wanted.version, queue = %unserved.queue,

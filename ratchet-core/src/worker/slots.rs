@@ -27,6 +27,8 @@ pub(super) struct Slots {
     concurrency: usize,
     free: Arc<Semaphore>,
     waiting: AtomicUsize,
+    /// How many may wait while more are leased.
+    few: AtomicUsize,
     ended: AtomicU64,
     freed: Notify,
 }
@@ -37,6 +39,7 @@ impl Slots {
             concurrency,
             free: Arc::new(Semaphore::new(concurrency)),
             waiting: AtomicUsize::new(0),
+            few: AtomicUsize::new(0),
             ended: AtomicU64::new(0),
             freed: Notify::new(),
         })
@@ -51,7 +54,8 @@ impl Slots {
 
     /// How many records to lease, while `held` are leased already.
     pub(super) fn room(&self, ahead: usize, held: usize) -> usize {
-        let waiting = self.waiting.load(Ordering::Relaxed);
+        self.few.store(ahead / 2, Ordering::SeqCst);
+        let waiting = self.waiting.load(Ordering::SeqCst);
         if waiting > ahead / 2 {
             return 0;
         }
@@ -59,9 +63,14 @@ impl Slots {
         (self.free.available_permits() + ahead - waiting).min(most)
     }
 
-    /// Ready when a handler has ended since the last call.
+    /// Ready when there may be room, since a handler has ended or an outcome is on record.
     pub(super) async fn freed(&self) {
         self.freed.notified().await;
+    }
+
+    /// Outcomes are on record.
+    pub(super) fn reported(&self) {
+        self.freed.notify_one();
     }
 }
 
@@ -73,12 +82,16 @@ pub(super) struct Place {
 }
 
 impl Place {
+    pub(super) fn is_entered(&self) -> bool {
+        self.slot.is_some()
+    }
+
     /// Waits for its turn.
     pub(super) async fn enter(&mut self) {
         if self.slot.is_none()
             && let Ok(slot) = Arc::clone(&self.slots.free).acquire_owned().await
         {
-            self.slots.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.slots.waiting.fetch_sub(1, Ordering::SeqCst);
             self.slot = Some(slot);
         }
     }
@@ -89,9 +102,12 @@ impl Drop for Place {
         if self.slot.take().is_some() {
             self.slots.ended.fetch_add(1, Ordering::Relaxed);
         } else {
-            self.slots.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.slots.waiting.fetch_sub(1, Ordering::SeqCst);
         }
-        self.slots.freed.notify_one();
+        // Whoever leases is woken when it is time to, and not by each of those before.
+        if self.slots.waiting.load(Ordering::SeqCst) <= self.slots.few.load(Ordering::SeqCst) {
+            self.slots.freed.notify_one();
+        }
     }
 }
 

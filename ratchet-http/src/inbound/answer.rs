@@ -5,7 +5,10 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_LENGTH, DATE, HeaderName, SET_COOKIE, TRANSFER_ENCODING, UPGRADE};
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, DATE, HeaderName, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE,
+    TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, response};
 use ratchet_core::{Cause, CauseKind, Outcome, Payload, PayloadError};
 use serde::{Deserialize, Serialize};
@@ -77,7 +80,10 @@ impl Kept {
     /// What is kept of an answer whose body is at hand, or else too large.
     pub(super) fn of(parts: &response::Parts, body: Option<&Bytes>, names: &[HeaderName]) -> Self {
         let text = |value: &HeaderValue| String::from_utf8(value.as_bytes().to_vec()).ok();
-        let kept = parts.headers.iter().filter(|(name, _)| names.contains(name) && may_be_repeated(name));
+        let kept = parts
+            .headers
+            .iter()
+            .filter(|(name, _)| names.contains(name) && may_be_repeated(name, &parts.headers));
         let headers = kept.filter_map(|(name, value)| Some((name.as_str().to_owned(), text(value)?)));
         Self { status: parts.status.as_u16(), headers: headers.collect(), body: body.map(KeptBody::of) }
     }
@@ -116,9 +122,32 @@ fn header_map(headers: &[(String, String)]) -> HeaderMap {
     headers.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?))).collect()
 }
 
-/// Some headers belong to one exchange, or to one client.
-fn may_be_repeated(name: &HeaderName) -> bool {
-    ![SET_COOKIE, DATE, CONNECTION, TRANSFER_ENCODING, CONTENT_LENGTH, UPGRADE].contains(name)
+/// Headers of one exchange, or of one client.
+static NEVER_REPEATED: [HeaderName; 14] = [
+    SET_COOKIE,
+    DATE,
+    CONTENT_LENGTH,
+    // Those of one connection (RFC 9110, section 7.6.1).
+    CONNECTION,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    TE,
+    TRAILER,
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    // What this layer says itself.
+    HeaderName::from_static("idempotent-replayed"),
+    HeaderName::from_static("idempotency-key-lifetime"),
+];
+
+/// Whether a header of an answer may be repeated, however much a service wants it. `Connection` can name more of those that
+/// must not be.
+fn may_be_repeated(name: &HeaderName, all: &HeaderMap) -> bool {
+    let options = all.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let mut named = options.flat_map(|value| value.split(',')).map(str::trim);
+    !NEVER_REPEATED.contains(name) && !named.any(|option| option.eq_ignore_ascii_case(name.as_str()))
 }
 
 impl KeptBody {

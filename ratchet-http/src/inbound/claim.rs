@@ -64,12 +64,18 @@ async fn look(settings: &Settings, submission: Submission) -> Result<Option<Clai
         State::Running => expire(settings, id).await,
         State::Succeeded => Ok(Some(repeat(result.as_ref()))),
         State::Uncertain | State::Abandoned => Ok(Some(Claim::Refuse(Problem::OutcomeUnknown))),
-        State::Failed | State::Exhausted | State::Cancelled => Ok(Some(Claim::Refuse(Problem::Closed))),
+        State::Waiting => Ok(Some(Claim::Refuse(Problem::InFlight))),
+        State::Failed | State::Exhausted | State::Cancelled | State::Skipped => {
+            Ok(Some(Claim::Refuse(Problem::Closed)))
+        }
     }
 }
 
 async fn begin(settings: &Settings, id: RecordId) -> Result<Option<Claim>, LedgerError> {
     let key = id.digest();
+    if !settings.restored.may_execute().await {
+        return Ok(Some(Claim::Refuse(Problem::HeldBack)));
+    }
     Ok(match Execution::begin(settings.ledger.clone(), id, settings.executor()).await? {
         Ok(execution) => Some(Claim::Execute(Box::new(execution))),
         Err(Refusal::Superseded | Refusal::NotDue(_)) => Some(Claim::Refuse(Problem::InFlight)),

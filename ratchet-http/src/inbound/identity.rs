@@ -53,6 +53,8 @@ pub(super) fn submission(
         contract: settings.contract.terms(),
         not_before: None,
         priority: Priority::default(),
+        group: None,
+        after: None,
         queue: Queue::DEFAULT,
         renewal: None,
     }

@@ -7,7 +7,10 @@ use http::request::Parts;
 use http::{HeaderName, Method};
 use ratchet_core::random::SharedRandom;
 use ratchet_core::time::SharedClock;
-use ratchet_core::{Contract, KeyError, Namespace, OnUnknown, OperationName, RecordId, SharedLedger};
+use ratchet_core::{
+    Contract, HighWaterFile, KeyError, Namespace, OnUnknown, OperationName, RecordId, RestoreGuard,
+    SharedLedger, WireSecrets,
+};
 use tower_layer::Layer;
 
 use super::identity::Scope;
@@ -49,6 +52,37 @@ impl IdempotencyLayer {
     #[must_use]
     pub fn destination(self, contract: Contract) -> Self {
         self.with(|settings| settings.contract = contract)
+    }
+
+    /// The secrets to make keys with for destinations of the handlers, none of which takes the identity of a record of this
+    /// layer as it is. As [`WorkerBuilder::wire_secret`](ratchet_core::WorkerBuilder::wire_secret) has them, and the same for
+    /// all servers; without one, a handler that asks such a destination fails before it sends.
+    ///
+    /// ```
+    /// # use ratchet_core::{SecretError, WireSecrets};
+    /// # use ratchet_http::inbound::IdempotencyLayer;
+    /// # fn secret(_: &str) -> Vec<u8> { vec![7; 32] }
+    /// fn with_secret(layer: IdempotencyLayer) -> Result<IdempotencyLayer, SecretError> {
+    ///     Ok(layer.wire_secrets(WireSecrets::new([("2026", secret("WIRE_2026"))])?))
+    /// }
+    /// ```
+    #[must_use]
+    pub fn wire_secrets(self, secrets: WireSecrets) -> Self {
+        self.with(|settings| settings.secrets = Arc::new(secrets))
+    }
+
+    /// Keeps the store's high-water mark in this file, so that a restored backup is recognised: nothing is executed then
+    /// (503 `store-restored`) before somebody has acknowledged it.
+    ///
+    /// As [`WorkerBuilder::high_water_file`](ratchet_core::WorkerBuilder::high_water_file): a store in a file has one beside
+    /// it, and a store on a server has none unless it is named here. Servers and workers of one machine may share it.
+    #[must_use]
+    pub fn high_water_file(self, path: impl Into<std::path::PathBuf>) -> Self {
+        self.with(|settings| {
+            let file = Some(HighWaterFile::new(path));
+            let name = settings.namespace.to_string();
+            settings.restored = Arc::new(RestoreGuard::new(settings.ledger.clone(), file, name));
+        })
     }
 
     /// What becomes of a request whose outcome is unknown where nobody keeps its effects single. By default it is not
@@ -97,12 +131,15 @@ impl IdempotencyLayer {
     }
 
     /// Compares this header too, with which the same body is another request: that of an API's version, for instance.
-    /// Method, path, query, body and `Content-Type` always are.
+    /// Method, path, query, body and `Content-Type` always are. What was sent before a program compared other headers is not
+    /// compared with what comes after: it is repeated.
     #[must_use]
     pub fn compare_header(self, name: HeaderName) -> Self {
         self.with(|settings| {
             if !settings.compared_headers.contains(&name) {
                 settings.compared_headers.push(name);
+                // In whatever order a program names them.
+                settings.compared_headers.sort_unstable_by(|one, other| one.as_str().cmp(other.as_str()));
             }
         })
     }
@@ -160,6 +197,8 @@ impl IdempotencyLayer {
     /// for its connections, and what a client has left behind has none.
     pub async fn finished(&self) {
         self.settings.under_way.finished().await;
+        // The mark covers what was executed last; it is not worth a long wait.
+        let _ = tokio::time::timeout(self.settings.lease, self.settings.restored.finish()).await;
     }
 
     /// The record of a key, for those who look it up or settle it.

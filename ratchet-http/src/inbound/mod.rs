@@ -34,6 +34,7 @@
 //! | was answered so long ago that only its tombstone is left | 409 `key-expired` |
 //! | was closed by an operator, and not executed | 409 `key-closed` |
 //! | cannot be looked up, since the store does not answer | 503 `store-unavailable` |
+//! | is not known, and the store is a restored backup | 503 `store-restored` |
 //!
 //! These are problem documents (RFC 9457). `code` names the problem as above, and `execution` says what is known about
 //! the request: `executed`, `not_executed`, `in_flight` or `unknown`. Only what certainly was not executed is anything

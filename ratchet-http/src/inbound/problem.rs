@@ -33,6 +33,8 @@ pub(super) enum Problem {
     },
     Closed,
     StoreUnavailable,
+    /// The store is a restored backup, or it is not known whether it is one.
+    HeldBack,
     NotRecorded,
 }
 
@@ -53,7 +55,7 @@ impl Problem {
             Self::RequestTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Interrupted => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::StoreUnavailable | Self::NotRecorded => StatusCode::SERVICE_UNAVAILABLE,
+            Self::StoreUnavailable | Self::HeldBack | Self::NotRecorded => StatusCode::SERVICE_UNAVAILABLE,
             Self::InFlight
             | Self::Superseded
             | Self::OutcomeUnknown
@@ -77,6 +79,7 @@ impl Problem {
             Self::Expired { .. } => "key-expired",
             Self::Closed => "key-closed",
             Self::StoreUnavailable => "store-unavailable",
+            Self::HeldBack => "store-restored",
             Self::NotRecorded => "answer-not-recorded",
         }
     }
@@ -84,9 +87,11 @@ impl Problem {
     fn execution(&self) -> Execution {
         match self {
             Self::InFlight | Self::Superseded => Execution::InFlight,
-            Self::OutcomeUnknown | Self::Interrupted | Self::StoreUnavailable | Self::NotRecorded => {
-                Execution::Unknown
-            }
+            Self::OutcomeUnknown
+            | Self::Interrupted
+            | Self::StoreUnavailable
+            | Self::HeldBack
+            | Self::NotRecorded => Execution::Unknown,
             Self::AnswerNotKept(_) => Execution::Executed,
             Self::Expired { state, .. } => match state {
                 State::Succeeded => Execution::Executed,
@@ -152,6 +157,11 @@ impl Problem {
                                        not executed now. Send it again in a while, with the same key."
                     .to_owned()
             }
+            Self::HeldBack => {
+                "What this service knows about earlier requests may be incomplete, so nothing new is executed until its operators \
+                 have looked into it. Send it again later, with the same key."
+                    .to_owned()
+            }
             Self::NotRecorded => {
                 "The request was executed, and what came of it could not be written down. Send \
                                   it again, with the same key."
@@ -162,7 +172,10 @@ impl Problem {
 
     /// Whether the same request is worth sending again soon.
     fn passes(&self) -> bool {
-        matches!(self, Self::InFlight | Self::Superseded | Self::StoreUnavailable | Self::NotRecorded)
+        matches!(
+            self,
+            Self::InFlight | Self::Superseded | Self::StoreUnavailable | Self::HeldBack | Self::NotRecorded
+        )
     }
 
     pub(super) fn into_response(self, settings: &Settings) -> Response<Body> {

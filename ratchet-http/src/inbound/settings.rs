@@ -13,7 +13,8 @@ use http::{HeaderMap, HeaderValue, Method};
 use ratchet_core::random::{SharedRandom, SystemRandom};
 use ratchet_core::time::SharedClock;
 use ratchet_core::{
-    Contract, Executor, Namespace, OperationName, Policy, RetryPolicy, SharedLedger, SystemClock, WorkerId,
+    Contract, Executor, Namespace, OperationName, Policy, RestoreGuard, RetryPolicy, SharedLedger,
+    SystemClock, WireSecrets, WorkerId,
 };
 use tokio::sync::watch;
 
@@ -29,6 +30,8 @@ pub(super) struct Settings {
     pub(super) namespace: Namespace,
     pub(super) operation: OperationName,
     pub(super) contract: Contract,
+    pub(super) secrets: Arc<WireSecrets>,
+    pub(super) restored: Arc<RestoreGuard>,
     pub(super) policy: Policy,
     pub(super) lease: Duration,
     pub(super) required: bool,
@@ -43,12 +46,15 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn new(ledger: SharedLedger, principal: Principal) -> Self {
+        let restored = RestoreGuard::new(ledger.clone(), ledger.high_water_file(), INBOUND);
         Self {
             ledger,
+            restored: Arc::new(restored),
+            secrets: Arc::default(),
             principal,
             clock: SystemClock::shared(),
             random: SystemRandom::shared(),
-            namespace: Namespace::from_static("inbound"),
+            namespace: Namespace::from_static(INBOUND),
             operation: OperationName::from_static("http_request"),
             contract: Contract::NONE,
             policy: Policy { retry: RETRIES, retention: Duration::from_hours(24), ..Policy::DEFAULT },
@@ -86,10 +92,11 @@ impl Settings {
     pub(super) fn executor(&self) -> Executor {
         let name = WorkerId::new(format!("inbound-{:016x}", self.random.bits()));
         Executor {
-            name: name.unwrap_or(WorkerId::from_static("inbound")),
+            name: name.unwrap_or(WorkerId::from_static(INBOUND)),
             lease: self.lease,
             clock: self.clock.clone(),
             contract: self.contract,
+            secrets: Arc::clone(&self.secrets),
         }
     }
 
@@ -105,6 +112,9 @@ impl Settings {
         }
     }
 }
+
+/// The namespace of the records, unless said otherwise, and who executes them.
+const INBOUND: &str = "inbound";
 
 /// Clients decide when they repeat a request, and how often.
 const RETRIES: RetryPolicy = RetryPolicy {

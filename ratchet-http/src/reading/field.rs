@@ -1,14 +1,46 @@
-//! Fields of a JSON body, found by a path such as `error.errors.*.reason`.
+//! Fields of a body, found by a path such as `error.errors.*.reason`.
 
 use serde_json::Value;
 
-/// Whether the path leads to this text or number.
-pub(super) fn is_there(body: &Value, path: &str, value: &str) -> bool {
+use super::xml;
+
+/// A body that has fields.
+pub(super) enum Document {
+    Json(Value),
+    /// The texts of the elements.
+    Xml(Vec<(String, String)>),
+}
+
+impl Document {
+    pub(super) fn read(body: &[u8]) -> Option<Self> {
+        match serde_json::from_slice(body) {
+            Ok(value) => Some(Self::Json(value)),
+            Err(_) => xml::texts(body).map(Self::Xml),
+        }
+    }
+
+    /// Whether the path leads to this text or number.
+    pub(super) fn has(&self, path: &str, value: &str) -> bool {
+        match self {
+            Self::Json(body) => is_there(body, path, value),
+            Self::Xml(texts) => texts.iter().any(|(found, text)| found == path && text == value),
+        }
+    }
+
+    /// The first text or number that the path leads to.
+    pub(super) fn text_at(&self, path: &str) -> Option<String> {
+        match self {
+            Self::Json(body) => text_at(body, path),
+            Self::Xml(texts) => texts.iter().find(|(found, _)| found == path).map(|(_, text)| text.clone()),
+        }
+    }
+}
+
+fn is_there(body: &Value, path: &str, value: &str) -> bool {
     find(body, path, &mut |found| (as_text(found).as_deref() == Some(value)).then_some(())).is_some()
 }
 
-/// The first text or number that the path leads to.
-pub(super) fn text_at(body: &Value, path: &str) -> Option<String> {
+fn text_at(body: &Value, path: &str) -> Option<String> {
     find(body, path, &mut as_text)
 }
 

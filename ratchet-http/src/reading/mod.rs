@@ -3,6 +3,7 @@
 mod field;
 mod response;
 mod retry_after;
+mod xml;
 
 use std::fmt;
 use std::time::Duration;
@@ -11,9 +12,8 @@ use ratchet_core::contract::{Contract, Marker, Meaning, Signal};
 use ratchet_core::{Cause, CauseKind, Failure, Outcome};
 use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
-use serde_json::Value;
 
-use field::{is_there, text_at};
+use field::Document;
 pub(crate) use response::{read_answer, read_error};
 use retry_after::retry_after;
 
@@ -86,7 +86,7 @@ struct Reading<'a> {
     status: StatusCode,
     headers: &'a HeaderMap,
     body: Option<&'a [u8]>,
-    document: Option<Value>,
+    document: Option<Document>,
     contract: &'a Contract,
     replayed: bool,
 }
@@ -99,7 +99,7 @@ impl<'a> Reading<'a> {
         contract: &'a Contract,
     ) -> Self {
         let wanted = body.filter(|_| depends_on_body(contract, status));
-        let document = wanted.and_then(|body| serde_json::from_slice(body).ok());
+        let document = wanted.and_then(Document::read);
         let replayed = contract.replay_marker().is_some_and(|(name, value)| has_header(headers, name, value));
         Self { status, headers, body, document, contract, replayed }
     }
@@ -124,7 +124,7 @@ impl<'a> Reading<'a> {
             Marker::None => Some(true),
             Marker::Header(name, value) => Some(has_header(self.headers, name, value)),
             Marker::Field(path, value) => {
-                self.body.map(|_| self.document.as_ref().is_some_and(|body| is_there(body, path, value)))
+                self.body.map(|_| self.document.as_ref().is_some_and(|body| body.has(path, value)))
             }
         }
     }
@@ -133,7 +133,7 @@ impl<'a> Reading<'a> {
         let kind = CauseKind::Status(self.status.as_u16());
         Err(Failure::new(match signal.meaning() {
             Meaning::Done { resource } => {
-                let resource = resource.and_then(|path| text_at(self.document.as_ref()?, path));
+                let resource = resource.and_then(|path| self.document.as_ref()?.text_at(path));
                 return Ok(Confirmed { replayed: self.replayed, duplicate: true, resource });
             }
             Meaning::InFlight => Outcome::Unknown {

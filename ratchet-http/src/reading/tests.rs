@@ -1,5 +1,5 @@
 use ratchet_core::OutcomeKind;
-use ratchet_core::contracts::{adyen, gocardless, increase, resend, square, stripe, telnyx};
+use ratchet_core::contracts::{adyen, aws, gocardless, increase, resend, square, stripe, telnyx};
 use reqwest::header::{HeaderName, HeaderValue};
 
 use super::*;
@@ -75,6 +75,27 @@ fn a_conflict_that_names_what_exists_is_done() {
     assert_eq!(read(&gocardless::CREATE, 409, &[], Some(nameless)), done(None));
     let other = r#"{"error": {"errors": [{"reason": "bank_account_exists"}]}}"#;
     assert_eq!(read(&gocardless::CREATE, 409, &[], Some(other)), Err((UNKNOWN, CauseKind::Status(409))));
+}
+
+#[test]
+fn an_error_for_what_was_removed_since_is_done() {
+    let xml = |code| {
+        format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Response><Errors><Error><Code>{code}</Code><Message>The client token \
+             is associated with a terminated instance.</Message></Error></Errors><RequestID>r-1</RequestID></Response>"
+        )
+    };
+    let answered = |code| read(&aws::EC2_RUN_INSTANCES, 400, &[], Some(&xml(code)));
+    let done = Confirmed { replayed: false, duplicate: true, resource: None };
+    assert_eq!(answered("IdempotentInstanceTerminated"), Ok(done));
+    assert_eq!(answered("IdempotentParameterMismatch"), Err((UNKNOWN, CauseKind::Mismatch)));
+    let rejected = Err((OutcomeKind::Rejected, CauseKind::Status(400)));
+    assert_eq!(answered("InvalidParameterValue"), rejected);
+    // A message that speaks of the code is no code.
+    let quoted = "<Response><Errors><Error><Code>X</Code><Message>IdempotentInstanceTerminated</Message></Error></Errors></Response>";
+    assert_eq!(read(&aws::EC2_RUN_INSTANCES, 400, &[], Some(quoted)), rejected);
+    let unreadable = Err((UNKNOWN, CauseKind::UnreadableAnswer));
+    assert_eq!(read(&aws::EC2_RUN_INSTANCES, 400, &[], None), unreadable);
 }
 
 #[test]

@@ -52,3 +52,17 @@ pub(super) const TOKENS: Topic = Topic {
     why: "is another one for each attempt, so every retry would carry another key and nothing would be deduplicated",
     help: "the handler can read it from `ctx.token()`",
 };
+
+/// What an engine says of the run that is under way. A `run_id` alone is most often the id of a record, such as a payroll
+/// run, and that of a scheduler's run stays the same while it is repeated.
+pub(super) const RUNS: Topic = Topic {
+    code: Code::R001,
+    category: None,
+    neutral_tails: "value, str, string",
+    rules: &[Rule {
+        scope: Scope::Of("workflow info, workflow execution, workflow context, activity info, temporal"),
+        phrases: "run id, workflow run id",
+    }],
+    why: "is another one for each run of the workflow, so a run that is begun again would repeat what is done",
+    help: "name the id of the workflow, or of the record that it is about",
+};

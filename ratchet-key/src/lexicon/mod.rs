@@ -74,7 +74,7 @@ fn leaks() -> impl Iterator<Item = &'static Topic> {
 }
 
 fn deduplication() -> impl Iterator<Item = &'static Topic> {
-    [&attempt::TOPIC, &attempt::TOKENS, &random::TOPIC, &time::TOPIC].into_iter()
+    [&attempt::TOPIC, &attempt::TOKENS, &attempt::RUNS, &random::TOPIC, &time::TOPIC].into_iter()
 }
 
 fn records() -> impl Iterator<Item = &'static Topic> {

@@ -70,6 +70,8 @@ struct Found {
     keys: Vec<String>,
     /// Fields that JSON has under another name or in another form.
     rewritten: Vec<String>,
+    /// Those of them that only have another name there.
+    renamed: Vec<(String, String)>,
     marks: Vec<TokenStream>,
     warnings: Vec<TokenStream>,
 }
@@ -96,6 +98,7 @@ impl Found {
         }
         if !serde.is_plain(&name, all) {
             self.rewritten.push(name.clone());
+            self.renamed.extend(serde.other_name(&name, all).map(|other| (name.clone(), other)));
         }
         if !serde.skipped {
             self.marks.extend(marks.emit(&name, &serde.place(&name, all), ty));
@@ -126,11 +129,12 @@ impl Found {
 
     /// The bounds of the trait are judged at the struct's name.
     fn implementation(&self, ident: &Ident) -> TokenStream {
-        let Self { keys, rewritten, marks, .. } = self;
+        let Self { keys, rewritten, renamed, marks, .. } = self;
         let keys = names("KEYS", keys);
         let rewritten = names("REWRITTEN", rewritten);
+        let renamed = pairs(renamed);
         let marks = marks::constant(marks);
-        quote_spanned!(generated(ident.span())=> impl __r::Input for #ident { #keys #rewritten #marks })
+        quote_spanned!(generated(ident.span())=> impl __r::Input for #ident { #keys #rewritten #renamed #marks })
     }
 }
 
@@ -138,6 +142,13 @@ impl Found {
 fn names(constant: &str, names: &[String]) -> Option<TokenStream> {
     let constant = Ident::new(constant, Span::call_site());
     (!names.is_empty()).then(|| quote!(const #constant: &'static [&'static __r::str] = &[#(#names),*];))
+}
+
+/// The names of fields in Rust and in JSON, if any differ.
+fn pairs(renamed: &[(String, String)]) -> Option<TokenStream> {
+    let pairs = renamed.iter().map(|(name, json)| quote!((#name, #json)));
+    (!renamed.is_empty())
+        .then(|| quote!(const RENAMED: &'static [(&'static __r::str, &'static __r::str)] = &[#(#pairs),*];))
 }
 
 fn fields(item: &DeriveInput) -> Result<&Fields, Error> {

@@ -87,6 +87,12 @@ impl SerdeNames {
         !self.skipped && !converts && self.place(name, all).name.as_deref() == Some(name)
     }
 
+    /// The name in the JSON of a field that differs in its name alone.
+    pub(super) fn other_name(&self, name: &str, all: &Self) -> Option<String> {
+        let converts = self.converts() || all.converts();
+        self.place(name, all).name.filter(|other| other != name && !self.skipped && !converts)
+    }
+
     /// The name of a variant of an enum for which `all` holds.
     pub(crate) fn of_variant(&self, name: &str, all: &Self) -> String {
         match (&self.rename, &all.rename_all) {

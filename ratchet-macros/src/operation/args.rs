@@ -13,7 +13,7 @@ use crate::key::{Allowances, wrong_form};
 use crate::names::{crate_path, snake_case, unraw};
 
 /// Every argument there is.
-const KNOWN: [&str; 17] = [
+const KNOWN: [&str; 18] = [
     "name",
     "version",
     "key",
@@ -29,6 +29,7 @@ const KNOWN: [&str; 17] = [
     "concurrency",
     "priority",
     "new_identity",
+    "schema",
     "allow",
     "crate",
 ];
@@ -55,6 +56,7 @@ pub(crate) struct Args {
     pub(crate) key: Option<LitStr>,
     pub(crate) allow: Allowances,
     pub(crate) krate: Option<Path>,
+    schema: bool,
     pub(super) settings: Settings,
 }
 
@@ -64,6 +66,8 @@ pub(super) struct Complete<'a> {
     pub(super) version: &'a LitStr,
     pub(super) key: &'a LitStr,
     pub(super) krate: Option<&'a Path>,
+    /// Whether the manifest describes input and output.
+    pub(super) schema: bool,
     pub(super) settings: &'a Settings,
 }
 
@@ -116,6 +120,10 @@ impl Args {
             return Err(Error::new(key.span(), with_help(message, "remove one of the two")));
         }
         seen.push(name.clone());
+        if name == "schema" {
+            self.schema = true;
+            return alone(&key, input);
+        }
         if name == "allow" {
             if !input.peek(Paren) {
                 return Err(wrong_form(key.span()));
@@ -157,9 +165,19 @@ impl Args {
             version: self.version.as_ref()?,
             key: self.key.as_ref()?,
             krate: self.krate.as_ref(),
+            schema: self.schema,
             settings: &self.settings,
         })
     }
+}
+
+/// An argument that is a word and nothing else.
+fn alone(key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+    if input.is_empty() || input.peek(Token![,]) {
+        return Ok(());
+    }
+    let message = format!("R015: `{key}` takes no value");
+    Err(Error::new(input.span(), with_help(message, format!("write `{key}` alone"))))
 }
 
 fn report_missing(seen: &[String], errors: &mut Errors) {

@@ -50,7 +50,7 @@ pub(super) fn operation(args: &Complete<'_>, handler: &Handler, key: &Key) -> To
         name: args.name.clone(),
         version: args.version.clone(),
         template: args.key.clone(),
-        constants: constants(args, key),
+        constants: constants(args, key, &parts),
         spec: args.settings.checked(quote!(#of #settings #states)),
         key: parts.render(key),
         call: call(handler),
@@ -259,6 +259,26 @@ impl<'a> Parts<'a> {
         Some(quote_spanned!(span=> __r::part(|#it: &#ty| #borrow #it #(.#fields)*)))
     }
 
+    /// How input and output are described; what has no schema is told at its type.
+    fn schemas(&self) -> TokenStream {
+        let input = if let Some(Input { ty, .. }) = self.handler.single_input() {
+            let schema = quote_spanned!(generated(last_name(ty))=> __r::schema_of::<#ty>);
+            quote!(#schema())
+        } else {
+            let parameters = self.handler.inputs().map(|input| {
+                let (ty, name) = (&input.ty, input.name().unwrap_or_default());
+                quote_spanned!(generated(last_name(ty))=> __r::described::<#ty>(#name))
+            });
+            quote!(__r::schema_of_parameters(&[#(#parameters),*]))
+        };
+        let place = self.handler.output.as_ref().map_or_else(Span::call_site, last_name);
+        let output = quote_spanned!(generated(place)=> __r::schema_of::<__r::OutputOf<Self>>);
+        quote! {
+            const SCHEMAS: __r::Option<fn() -> __r::Schemas> =
+                __r::Some(|| __r::Schemas { input: #input, output: #output() });
+        }
+    }
+
     /// The specification, with what only the compiler knows about the key; it is told at the template.
     fn spec(&self, key: &Key) -> TokenStream {
         let ident = &self.handler.ident;
@@ -273,7 +293,8 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn constants(args: &Complete<'_>, key: &Key) -> TokenStream {
+fn constants(args: &Complete<'_>, key: &Key, parts: &Parts<'_>) -> TokenStream {
+    let schemas = args.schema.then(|| parts.schemas());
     let new_identity = args.settings.has_new_identity().then(|| {
         quote!(
             const NEW_IDENTITY: __r::bool = true;
@@ -293,7 +314,7 @@ fn constants(args: &Complete<'_>, key: &Key) -> TokenStream {
             }
         }
     });
-    quote!(#new_identity #personal_key #reconcile)
+    quote!(#new_identity #personal_key #schemas #reconcile)
 }
 
 fn has_lifetime(ty: &Type) -> bool {

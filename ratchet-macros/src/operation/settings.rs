@@ -133,7 +133,8 @@ impl Settings {
         if let (Some(Destination::None(place)), false) = (&self.destination, decided) {
             let message = "R011: this destination does not recognise a repeated request, and nothing says what to do when it is \
                  unknown whether one took effect";
-            let help = "add `on_unknown = park` (somebody looks into it), `may_duplicate` (send again) or `may_lose` (give up)";
+            let help = "add `on_unknown = park` (somebody looks into it), `may_duplicate` (send again) or `may_lose` (give up); or \
+                 `reconcile = ask_the_destination`, a function that finds out what happened";
             errors.at(*place, with_help(message, help));
         }
     }

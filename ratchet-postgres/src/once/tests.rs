@@ -99,6 +99,8 @@ async fn attempt() -> Context {
         not_before: None,
         priority: Priority(0),
         queue: Queue::DEFAULT,
+        group: None,
+        after: None,
         renewal: None,
     };
     ledger.submit(vec![submission]).await.unwrap();

@@ -3,14 +3,19 @@
 use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Command, Stored};
-use ratchet_core::ledger::{Claim, Declaration, Order};
-use ratchet_core::{Fingerprint, Ledger as _, Outcome, OutcomeKind, Record, State, Submitted};
+use ratchet_core::ledger::{Claim, Declaration, Document, DocumentId, DocumentWrite, DocumentWritten, Order};
+use ratchet_core::{
+    After, Branch, DocumentKind, DocumentName, Fingerprint, Ledger as _, Namespace, Outcome, OutcomeKind,
+    Record, State, Submission, Submitted,
+};
 use ratchet_postgres::sqlx;
 use ratchet_test_postgres::Fault;
 use tokio::time::{sleep, timeout};
 
 use crate::load::pin_request;
-use crate::support::{OPERATION, VERSION, all, claim_of, execute, id, payload, submit, submit_new};
+use crate::support::{
+    OPERATION, VERSION, all, claim_of, execute, id, payload, submission, submit, submit_new,
+};
 use crate::ways::{PATIENCE, SOON, Ways, in_every_phase};
 
 /// A record that is leased and, if `started`, whose handler is entered.
@@ -43,6 +48,52 @@ async fn submissions() {
         assert!(matches!(again, Submitted::Existing { state: State::Pending, .. }), "{again:?}");
         let records = all(&ways.near).await;
         assert_eq!(records.iter().filter(|record| record.id == id(name)).count(), 1);
+    })
+    .await;
+}
+
+/// Whoever asks again after a lost answer is told that the document stands, as it was written.
+#[tokio::test]
+async fn documents() {
+    in_every_phase(async |ways, name| {
+        let id = DocumentId {
+            kind: DocumentKind::from_static("run"),
+            namespace: Namespace::DEFAULT,
+            name: DocumentName::new(name).expect("a name"),
+        };
+        let body = Document::body(name).expect("a body");
+        let write = || DocumentWrite::new(id.clone(), body.clone());
+        let stands = Some(Document { id: id.clone(), version: 1, body: body.clone() });
+        match ways.ask(async |ledger| ledger.write_document(write()).await).await {
+            DocumentWritten::Done => {}
+            DocumentWritten::Other(found) => assert_eq!(found, stands),
+        }
+        assert_eq!(ways.ask(async |ledger| ledger.document(id.clone()).await).await, stands);
+    })
+    .await;
+}
+
+/// Followers are decided about, if not with the end of the record before them then by the next look.
+#[tokio::test]
+async fn ends_with_followers() {
+    in_every_phase(async |ways, name| {
+        submit_new(&ways.near, name).await;
+        let next = format!("{name}-next");
+        let after = Some(After { id: id(name), on: Branch::Succeeded });
+        let follower = || vec![Submission { after: after.clone(), ..submission(&next) }];
+        let told = ways.ask(async |ledger| ledger.submit(follower()).await).await;
+        assert!(!matches!(told[0], Submitted::Conflict(_)), "{told:?}");
+        let cancel = Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned() };
+        let before = stored(ways, name).await;
+        assert_eq!(order(ways, &before, &cancel).await, Answer::Now(State::Cancelled));
+        // The server may take a while to give up the transaction of a connection that is cut.
+        let decided = async {
+            while stored(ways, &next).await.state != State::Skipped {
+                ways.near.follow(100).await.unwrap();
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(SOON, decided).await.expect("followers are decided about in the end");
     })
     .await;
 }
@@ -93,7 +144,7 @@ async fn pins() {
         let pin = Command::Pin { token: record.token, step: None, request: Box::new(request.clone()) };
         let Answer::Pinned(pinned) = order(ways, &record, &pin).await else { panic!("not pinned") };
         assert_eq!((&pinned.request, &pinned.by), (&request.request, &record.token));
-        assert_eq!(stored(ways, name).await.effect.pin, Some(*pinned));
+        assert_eq!(stored(ways, name).await.effect.pin, Some(pinned));
     })
     .await;
 }

@@ -25,6 +25,7 @@ pub(crate) fn pin_request(wire_key: &str, request: Fingerprint) -> PinRequest {
         secret: None,
         place: "header idempotency-key".to_owned(),
         deduplicates: true,
+        sent_before: false,
         scope: Scope::of("payments"),
         request: request.into(),
         kept: None,

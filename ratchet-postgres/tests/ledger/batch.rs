@@ -1,8 +1,67 @@
 //! A statement for many submissions.
 
-use ratchet_core::{Contract, Ledger as _, Policy, Record, Submission, Terms};
+use std::sync::Arc;
 
-use crate::support::{all, database, id, open, submission};
+use ratchet_core::decide::{Answer, Command};
+use ratchet_core::ledger::Order;
+use ratchet_core::{
+    Conflict, Contract, Ledger as _, Outcome, Policy, Record, State, Submission, Submitted, Terms,
+};
+
+use crate::support::{all, claim, database, execute, id, open, payload, submission, submit_new};
+
+/// After many repetitions a batch is looked up before it is inserted, which must not be seen in its answers.
+#[tokio::test]
+async fn a_batch_after_many_repetitions_is_answered_like_any_other() {
+    let database = database().await;
+    let ledger = open(&database).await;
+    let batch = |invoices: &[&str]| invoices.iter().map(|invoice| submission(invoice)).collect::<Vec<_>>();
+    for _ in 0..2 {
+        let _ = ledger.submit(batch(&["a", "b", "c"])).await.unwrap();
+    }
+    let mut mixed = batch(&["a", "d", "b", "d", "e"]);
+    mixed[2].input = payload("another");
+    let existing = |invoice: &str| Submitted::Existing {
+        id: id(invoice),
+        state: State::Pending,
+        result: None,
+        version: submission(invoice).version,
+    };
+    let new = |invoice: &str| Submitted::New { id: id(invoice) };
+    assert_eq!(
+        ledger.submit(mixed).await.unwrap(),
+        [existing("a"), new("d"), Submitted::Conflict(Conflict::OtherInput), existing("d"), new("e")]
+    );
+    assert_eq!(all(&ledger).await.len(), 5);
+}
+
+/// What somebody else keeps locked is waited for apart from the orders that came with it.
+#[tokio::test]
+async fn a_locked_record_holds_up_no_other_order_of_its_call() {
+    let database = database().await;
+    let ledger = open(&database).await;
+    for invoice in ["locked", "free"] {
+        submit_new(&ledger, invoice).await;
+    }
+    let leased = claim(&ledger, 2).await;
+    let mut other = database.connect().await;
+    execute(&mut other, "BEGIN; SELECT FROM ratchet.progress WHERE record_id = 1 FOR UPDATE").await;
+    let settle = |record: &Record| Order {
+        id: record.id.clone(),
+        command: Command::Settle { token: record.token, outcome: Outcome::done(payload("paid")) },
+    };
+    let orders = leased.iter().map(settle).collect();
+    let applies = tokio::spawn({
+        let ledger = Arc::clone(&ledger);
+        async move { ledger.apply(orders).await }
+    });
+    while ledger.find(id("free")).await.unwrap().unwrap().state() != State::Succeeded {
+        assert!(!applies.is_finished(), "one of them is locked");
+    }
+    execute(&mut other, "COMMIT").await;
+    let settled = Ok(Answer::Settled(State::Succeeded));
+    assert_eq!(applies.await.unwrap().unwrap(), [settled.clone(), settled]);
+}
 
 /// Each text is sent once for neighbours that share it.
 #[tokio::test]

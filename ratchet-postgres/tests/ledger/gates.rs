@@ -44,7 +44,7 @@ async fn two_programs_share_one_gate() {
                 tokio::task::yield_now().await;
                 inside.fetch_sub(1, Ordering::SeqCst);
                 let leave = GateCommand::Leave { permit, health: Health::Answered, pause: None };
-                assert_eq!(say(&ledger, leave).await, GateAnswer::Left);
+                assert_eq!(say(&ledger, leave).await, GateAnswer::Left { opened: false });
             }
         });
     }

@@ -4,6 +4,7 @@ mod batch;
 mod cuts;
 mod damage;
 mod gates;
+mod locks;
 mod open;
 mod processes;
 mod support;

@@ -87,9 +87,9 @@ async fn a_newer_schema_is_refused_and_left_alone() {
     let database = database().await;
     drop(open(&database).await);
     let mut connection = database.connect().await;
-    execute(&mut connection, "UPDATE ratchet.schema SET version = 8").await;
+    execute(&mut connection, "UPDATE ratchet.schema SET version = 9").await;
     for error in [refused(&database.url()).await, migrate(&mut connection).await.unwrap_err()] {
-        assert!(matches!(error, LedgerError::NewerSchema { found: 8, known: 7 }), "{error:?}");
+        assert!(matches!(error, LedgerError::NewerSchema { found: 9, known: 8 }), "{error:?}");
     }
 }
 

@@ -1,11 +1,13 @@
 //! Submitting inside the caller's own transaction.
 
 use ratchet_core::decide::Stored;
-use ratchet_core::{Conflict, Ledger as _, LedgerError, Submission, Submitted, Timestamp};
+use ratchet_core::{After, Branch, Conflict, Ledger as _, LedgerError, Submission, Submitted, Timestamp};
 use ratchet_postgres::sqlx::{self, Connection as _, PgConnection};
 use ratchet_postgres::{submit_in, submit_in_at};
 
-use crate::support::{all, claim, database, execute, id, open, payload, submission, submit, submit_new};
+use crate::support::{
+    all, claim, database, execute, id, open, payload, settle, submission, submit, submit_new,
+};
 
 async fn invoices(connection: &mut PgConnection) -> i64 {
     sqlx::query_scalar("SELECT count(*) FROM invoices").fetch_one(connection).await.unwrap()
@@ -48,6 +50,29 @@ async fn it_answers_as_the_ledger_does() {
     let told = submit_in(&mut transaction, &other).await.unwrap();
     assert_eq!(told, Submitted::Conflict(Conflict::OtherInput));
     transaction.commit().await.unwrap();
+}
+
+/// Whoever submits in a transaction of its own decides nothing, as a process that dies after the predecessor's end.
+#[tokio::test]
+async fn followers_that_nobody_decided_about_are_found_a_few_at_a_time() {
+    let database = database().await;
+    let ledger = open(&database).await;
+    submit_new(&ledger, "first").await;
+    let leased = claim(&ledger, 1).await.remove(0);
+    settle(&ledger, &leased).await.unwrap();
+    let mut connection = database.connect().await;
+    let mut transaction = connection.begin().await.unwrap();
+    for name in ["a", "b", "c", "d", "e"] {
+        let after = Some(After { id: id("first"), on: Branch::Succeeded });
+        let told = submit_in(&mut transaction, &Submission { after, ..submission(name) }).await.unwrap();
+        assert_eq!(told, Submitted::New { id: id(name) });
+    }
+    transaction.commit().await.unwrap();
+    assert!(claim(&ledger, 10).await.is_empty());
+    for decided in [2, 2, 1, 0] {
+        assert_eq!(ledger.follow(2).await.unwrap(), decided);
+    }
+    assert_eq!(claim(&ledger, 10).await.len(), 5);
 }
 
 #[tokio::test]

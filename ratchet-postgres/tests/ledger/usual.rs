@@ -1,9 +1,11 @@
 //! The two writes that most records get: a first lease that counts as a start, and success.
 
 use ratchet_core::decide::Answer;
-use ratchet_core::{Attempt, AttemptEnd, Ledger as _, OutcomeKind, Record, State, WorkerId};
+use ratchet_core::{
+    Attempt, AttemptEnd, Contract, Ledger as _, OutcomeKind, Record, State, Submission, WorkerId,
+};
 
-use crate::support::{VERSION, all, claim, database, id, open, payload, settle, submit_new};
+use crate::support::{VERSION, all, claim, database, id, open, payload, settle, submission, submit_new};
 
 /// What the ledger hands out and answers is made in memory; another one reads what was written.
 #[tokio::test]
@@ -38,4 +40,19 @@ async fn a_first_lease_and_its_success_are_on_record_as_they_were_decided() {
     assert_eq!(found, settled);
     attempt.end = Some(AttemptEnd { at: settled_at, outcome: OutcomeKind::Done, cause: None, late: false });
     assert_eq!(other.attempts(id("a")).await.unwrap(), [attempt]);
+}
+
+#[tokio::test]
+async fn what_counts_as_started_and_what_does_not_are_leased_together() {
+    let database = database().await;
+    let (ledger, other) = (open(&database).await, open(&database).await);
+    let repeatable = submission("a");
+    let unsafe_one = Submission { contract: Contract::NONE.terms(), ..submission("b") };
+    let _ = ledger.submit(vec![repeatable, unsafe_one]).await.unwrap();
+    let leased = claim(&ledger, 10).await;
+    let started: Vec<bool> = leased.iter().map(|record| record.effect.first_started_at.is_some()).collect();
+    assert_eq!(started, [true, false]);
+    assert_eq!(all(&other).await, leased);
+    let attempts = other.attempts(id("b")).await.unwrap();
+    assert_eq!((attempts.len(), attempts[0].started_at), (1, None));
 }

@@ -51,12 +51,22 @@ async fn what_another_program_makes_due_wakes_a_worker() {
     let leased = claim(&busy, 1).await.remove(0);
     settle(&busy, &leased).await.unwrap();
     sleeps_on(&mut sleeper, "a claim and an end").await;
-    let replay = Command::Replay { by: "ada".to_owned(), reason: "a test".to_owned(), accept_risk: false };
+    let replay = Command::Replay {
+        by: "ada".to_owned(),
+        reason: "a test".to_owned(),
+        accept_risk: false,
+        at_most: None,
+    };
     busy.apply(vec![Order { id: id("a"), command: replay }]).await.unwrap().remove(0).unwrap_err();
     sleeps_on(&mut sleeper, "a refusal").await;
     for command in [
         Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned() },
-        Command::Replay { by: "ada".to_owned(), reason: "a test".to_owned(), accept_risk: false },
+        Command::Replay {
+            by: "ada".to_owned(),
+            reason: "a test".to_owned(),
+            accept_risk: false,
+            at_most: None,
+        },
     ] {
         busy.apply(vec![Order { id: id("b"), command }]).await.unwrap().remove(0).unwrap();
     }
@@ -69,8 +79,8 @@ async fn the_last_of_many_records_is_told_too() {
     let (asleep, busy) = (open(&database).await, open(&database).await);
     let mut sleeper = sleeper(&asleep).await;
     for number in 0..50 {
-        submit_new(&busy, &format!("inv_{number}")).await;
         sleeper.mark_unchanged();
+        submit_new(&busy, &format!("inv_{number}")).await;
     }
     timeout(SOON, sleeper.changed()).await.expect("told of the last ones").unwrap();
 }

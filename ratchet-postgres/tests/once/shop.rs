@@ -72,6 +72,8 @@ impl Shop {
             not_before: None,
             priority: Priority(0),
             queue: Queue::DEFAULT,
+            group: None,
+            after: None,
             renewal: None,
         };
         self.ledger.submit(vec![submission]).await.unwrap();

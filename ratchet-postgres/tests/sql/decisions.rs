@@ -14,7 +14,7 @@ use crate::support::{OPERATION, POLICY, TEMPLATE, database, declared, id, input,
 /// What both sides leave of the records of a namespace, but for row numbers and moments.
 async fn rows(connection: &mut PgConnection, namespace: &str) -> String {
     const ROWS: &str = "SELECT coalesce(jsonb_agg(to_jsonb(r) || coalesce(to_jsonb(p), '{}') || jsonb_build_object( \
-            'id', 0, 'record_id', 0, 'namespace', '', 'created_at', 0, 'not_before', 0, 'ready_at', 0, 'lease_until', 0, \
+            'id', 0, 'record_id', 0, 'after_id', 0, 'namespace', '', 'created_at', 0, 'not_before', 0, 'ready_at', 0, 'lease_until', 0, \
             'attempt_leased_at', 0, 'attempt_started_at', 0, 'attempt_ended_at', 0, 'first_started_at', 0, 'ended_at', 0, 'fingerprint', encode(r.fingerprint, 'hex'), \
             'reconcile_at', p.reconcile_at - p.settled_at, 'purge_at', p.purge_at - p.settled_at, \
             'settled_at', p.settled_at IS NOT NULL, 'audit', (SELECT jsonb_agg(to_jsonb(a) - 'id' - 'record_id' - 'at') \

@@ -5,8 +5,8 @@ use std::time::Duration;
 use ratchet_core::decide::Command;
 use ratchet_core::ledger::{Claim, Offer, Order, Served};
 use ratchet_core::{
-    Cause, CauseKind, Contract, Ledger as _, OnUnknown, Outcome, Payload, Policy, RetryPolicy, StepName,
-    Submission, Token, Version, WorkerId,
+    After, Branch, Cause, CauseKind, Contract, Ledger as _, OnUnknown, Outcome, Payload, Policy, RetryPolicy,
+    StepName, Submission, Submitted, Token, Version, WorkerId,
 };
 use ratchet_postgres::PostgresLedger;
 use ratchet_postgres::sqlx::PgConnection;
@@ -17,6 +17,7 @@ use crate::support::{OPERATION, POLICY, submission, text};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     Missing,
+    Waiting,
     Pending,
     Leased,
     Started,
@@ -29,12 +30,14 @@ pub(crate) enum Stage {
     Uncertain,
     Cancelled,
     Abandoned,
+    Skipped,
     Purged,
 }
 
 impl Stage {
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Missing,
+        Self::Waiting,
         Self::Pending,
         Self::Leased,
         Self::Started,
@@ -47,6 +50,7 @@ impl Stage {
         Self::Uncertain,
         Self::Cancelled,
         Self::Abandoned,
+        Self::Skipped,
         Self::Purged,
     ];
 
@@ -82,7 +86,7 @@ impl Stage {
         let settle = |outcome| vec![Command::Start { token }, Command::Settle { token, outcome }];
         let unknown = || Outcome::unknown(cause());
         match self {
-            Self::Missing | Self::Pending | Self::Leased => Vec::new(),
+            Self::Missing | Self::Waiting | Self::Pending | Self::Skipped | Self::Leased => Vec::new(),
             Self::Cancelled => vec![Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned() }],
             Self::Started => vec![start],
             Self::InStep => vec![start, begin],
@@ -111,6 +115,9 @@ pub(crate) async fn make(
     }
     let submission = stage.submission(namespace);
     let id = submission.id.clone();
+    if matches!(stage, Stage::Waiting | Stage::Skipped) {
+        return make_follower(ledger, submission, stage).await;
+    }
     let _ = ledger.submit(vec![submission]).await.expect("an answer");
     if stage != Stage::Pending {
         let claim = Claim {
@@ -135,5 +142,18 @@ pub(crate) async fn make(
         );
         text(connection, &due).await.expect("a record");
         assert_eq!(ledger.purge(10).await.expect("a purge"), 1);
+    }
+}
+
+/// A record after another one, which is cancelled if the follower is to be skipped.
+async fn make_follower(ledger: &PostgresLedger, follower: Submission, stage: Stage) {
+    let first = submission(follower.id.namespace.as_str(), "before", 1);
+    let id = first.id.clone();
+    let after = Some(After { id: id.clone(), on: Branch::Succeeded });
+    let answers = ledger.submit(vec![first, Submission { after, ..follower }]).await.expect("an answer");
+    assert!(answers.iter().all(|answer| matches!(answer, Submitted::New { .. })), "{answers:?}");
+    if stage == Stage::Skipped {
+        let command = Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned() };
+        ledger.apply(vec![Order { id, command }]).await.expect("an answer");
     }
 }

@@ -59,6 +59,8 @@ pub(crate) fn submission(namespace: &str, invoice: &str, cents: i64) -> Submissi
         not_before: None,
         priority: Priority(3),
         queue: Queue::DEFAULT,
+        group: None,
+        after: None,
         renewal: None,
     }
 }

@@ -1,18 +1,32 @@
 //! `ratchet destinations`: what destinations are asked to take, and which of them work.
 
-use clap::Args;
-use ratchet::Ratchet;
-use ratchet::admission::{Breaker, KnownGate};
+use clap::{Args, Subcommand};
+use ratchet::admission::{Breaker, KnownGate, Reopening};
+use ratchet::{DestinationName, Ratchet};
 use serde::Serialize;
 
+use super::consent::Consent;
 use super::{output, table};
 use crate::error::Error;
 
 #[derive(Args)]
 pub(crate) struct DestinationsArguments {
+    #[command(subcommand)]
+    act: Option<Act>,
     /// One JSON object per line.
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Subcommand)]
+enum Act {
+    /// Has sends go on to a destination whose breaker is open, or that asked to wait.
+    Reopen {
+        /// Its name.
+        name: String,
+        #[command(flatten)]
+        consent: Consent,
+    },
 }
 
 /// Times are those that the gate was left with; one that is over means nothing any more.
@@ -26,9 +40,14 @@ struct ShownGate {
     sends: usize,
     at_most: Option<u32>,
     rate: Option<String>,
+    /// Who opened it by hand, when and why.
+    reopened: Vec<Reopening>,
 }
 
 pub(crate) async fn run(arguments: &DestinationsArguments, ratchet: &Ratchet) -> Result<(), Error> {
+    if let Some(Act::Reopen { name, consent }) = &arguments.act {
+        return reopen(name, consent, ratchet).await;
+    }
     let gates = ratchet.gates().await?;
     output::write(|out| {
         if arguments.json {
@@ -39,10 +58,19 @@ pub(crate) async fn run(arguments: &DestinationsArguments, ratchet: &Ratchet) ->
     })
 }
 
+async fn reopen(name: &str, consent: &Consent, ratchet: &Ratchet) -> Result<(), Error> {
+    let name = DestinationName::new(name)?;
+    consent.ask("What waits for this destination is sent to it, by all workers of the store.")?;
+    if !ratchet.reopen(name.clone(), &consent.by(), consent.reason()).await? {
+        return Err(Error::NoDestination);
+    }
+    output::write(|out| writeln!(out, "{name} is open"))
+}
+
 fn shown(KnownGate { destination, gate }: &KnownGate) -> ShownGate {
     let (breaker, failures, open_until) = match gate.breaker {
         Breaker::Closed { failures } => ("closed", failures, None),
-        Breaker::Open { until } => ("open", 0, Some(until.to_string())),
+        Breaker::Open { until, .. } => ("open", 0, Some(until.to_string())),
         Breaker::HalfOpen { .. } => ("half_open", 0, None),
     };
     ShownGate {
@@ -54,6 +82,7 @@ fn shown(KnownGate { destination, gate }: &KnownGate) -> ShownGate {
         sends: gate.sends.len(),
         at_most: gate.limits.at_most.map(std::num::NonZeroU32::get),
         rate: gate.limits.rate.map(|rate| format!("{} per {:?}", rate.sends, rate.per)),
+        reopened: gate.reopened.clone(),
     }
 }
 

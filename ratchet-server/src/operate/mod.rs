@@ -12,7 +12,7 @@ mod settle;
 mod show;
 mod shown;
 mod stats;
-mod store;
+pub(crate) mod store;
 pub(crate) mod table;
 
 use std::process::ExitCode;
@@ -21,12 +21,12 @@ use clap::{Args, Subcommand};
 use ratchet::RecordId;
 
 use crate::error::Error;
-use store::StoreArguments;
+use store::{StoreAddress, StoreArguments};
 
 #[derive(Subcommand)]
 pub(crate) enum Task {
     /// Makes the tables of a store, or brings them up to date.
-    Migrate(Of<Nothing>),
+    Migrate(OfStore<Nothing>),
     /// Lists records, the oldest first.
     List(Of<list::ListArguments>),
     /// Shows one record: what is known, its attempts, and who decided what.
@@ -40,22 +40,31 @@ pub(crate) enum Task {
     /// Has the same action done once more after a definite end: a new generation.
     Release(Of<settle::ReleaseArguments>),
     /// Puts tombstones in the place of records that are settled for longer than they are kept.
-    Purge(Of<purge::PurgeArguments>),
+    Purge(OfStore<purge::PurgeArguments>),
     /// Looks whether the store needs attention, and changes nothing; the exit code is 1 if it does.
     Doctor(Of<doctor::DoctorArguments>),
     /// Has workers go on that hold back since a backup was restored.
-    AcknowledgeRestore(Of<restore::AcknowledgeArguments>),
+    AcknowledgeRestore(OfStore<restore::AcknowledgeArguments>),
     /// Counts records by operation, version and state.
     Stats(Of<stats::StatsArguments>),
     /// Shows the limits and circuit breakers of destinations, and how they stand.
-    Destinations(Of<destinations::DestinationsArguments>),
+    Destinations(OfStore<destinations::DestinationsArguments>),
 }
 
-/// A command and the store that it is about.
+/// A command and the namespace of a store that it is about.
 #[derive(Args)]
 pub(crate) struct Of<A: Args> {
     #[command(flatten)]
     store: StoreArguments,
+    #[command(flatten)]
+    what: A,
+}
+
+/// A command that is about a store as a whole.
+#[derive(Args)]
+pub(crate) struct OfStore<A: Args> {
+    #[command(flatten)]
+    store: StoreAddress,
     #[command(flatten)]
     what: A,
 }
@@ -71,19 +80,19 @@ pub(crate) fn run(task: Task) -> Result<ExitCode, Error> {
 async fn carry_out(task: Task) -> Result<ExitCode, Error> {
     match task {
         Task::Doctor(Of { store, what }) => return doctor::run(&what, &store.open().await?).await,
-        Task::AcknowledgeRestore(Of { store, what }) => {
+        Task::AcknowledgeRestore(OfStore { store, what }) => {
             restore::acknowledge(&what, &store.open().await?).await
         }
-        Task::Migrate(Of { store, .. }) => store.create().await.map(drop),
+        Task::Migrate(OfStore { store, .. }) => store.create().await.map(drop),
         Task::List(Of { store, what }) => list::run(&what, &store.open().await?).await,
         Task::Show(Of { store, what }) => show::run(&what, &store.open().await?).await,
         Task::Reconcile(Of { store, what }) => settle::reconcile(&what, &store.open().await?).await,
         Task::Replay(Of { store, what }) => settle::replay(&what, &store.open().await?).await,
         Task::Cancel(Of { store, what }) => settle::cancel(&what, &store.open().await?).await,
         Task::Release(Of { store, what }) => settle::release(&what, &store.open().await?).await,
-        Task::Purge(Of { store, what }) => purge::run(&what, &store.open().await?).await,
+        Task::Purge(OfStore { store, what }) => purge::run(&what, &store.open().await?).await,
         Task::Stats(Of { store, what }) => stats::run(&what, &store.open().await?).await,
-        Task::Destinations(Of { store, what }) => destinations::run(&what, &store.open().await?).await,
+        Task::Destinations(OfStore { store, what }) => destinations::run(&what, &store.open().await?).await,
     }?;
     Ok(ExitCode::SUCCESS)
 }

@@ -87,6 +87,13 @@ fn facts(out: &mut dyn Write, record: &Record, input: &Value) -> io::Result<()> 
     if let Some(cause) = &record.cause {
         lines.push(format!("cause    {} ({})", cause.detail(), cause.kind().as_str()));
     }
+    if let Some(group) = &record.group {
+        lines.push(format!("group    {group}"));
+    }
+    if let Some(after) = &record.after {
+        let key = super::key_with_generation(&after.id);
+        lines.push(format!("after    {} of {}  {key}", after.on.as_str(), after.id.operation));
+    }
     if record.may_be_applied() {
         lines.push("effect   may have happened; nobody confirmed it".to_owned());
     }

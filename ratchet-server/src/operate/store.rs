@@ -5,8 +5,9 @@ use ratchet::{Namespace, Ratchet};
 
 use crate::error::Error;
 
+/// A store, whatever the namespace.
 #[derive(Args)]
-pub(crate) struct StoreArguments {
+pub(crate) struct StoreAddress {
     /// The store: `sqlite:FILE` or `postgres://USER@HOST/DATABASE`.
     #[arg(
         long,
@@ -16,25 +17,44 @@ pub(crate) struct StoreArguments {
         global = true
     )]
     store: String,
+}
+
+#[derive(Args)]
+pub(crate) struct StoreArguments {
+    #[command(flatten)]
+    address: StoreAddress,
     /// The separate world of records to look into.
-    #[arg(long, default_value = "default", global = true)]
+    #[arg(long, default_value = "default")]
     namespace: String,
 }
 
-impl StoreArguments {
+impl StoreAddress {
     /// Opens a store that is there: a mistyped path must not become an empty store.
     pub(crate) async fn open(&self) -> Result<Ratchet, Error> {
-        self.open_at(&existing(&self.store)).await
+        Ok(Ratchet::open(&existing(&self.store)).await?)
     }
 
     /// Opens the store, and makes it if there is none.
     pub(crate) async fn create(&self) -> Result<Ratchet, Error> {
-        self.open_at(&self.store).await
+        Ok(Ratchet::open(&self.store).await?)
+    }
+}
+
+impl StoreArguments {
+    /// Opens a store that is there, in the namespace.
+    pub(crate) async fn open(&self) -> Result<Ratchet, Error> {
+        let namespace = self.namespace()?;
+        Ok(self.address.open().await?.in_namespace(namespace))
     }
 
-    async fn open_at(&self, url: &str) -> Result<Ratchet, Error> {
-        let namespace = Namespace::new(self.namespace.as_str())?;
-        Ok(Ratchet::open(url).await?.in_namespace(namespace))
+    /// Opens the store, and makes it if there is none.
+    pub(crate) async fn create(&self) -> Result<Ratchet, Error> {
+        let namespace = self.namespace()?;
+        Ok(self.address.create().await?.in_namespace(namespace))
+    }
+
+    fn namespace(&self) -> Result<Namespace, Error> {
+        Ok(Namespace::new(self.namespace.as_str())?)
     }
 }
 

@@ -1,29 +1,18 @@
 //! What was seen, beside what was declared.
 
-use clap::Args;
+use ratchet::contract::{Meaning, OtherInput, Repeats, ScopePart};
 use serde::Serialize;
 
-use super::sandbox::Answer;
-
-/// What the sandbox's documentation says.
-#[derive(Args, Default)]
-pub(crate) struct Declared {
-    /// The header that marks a repeated answer, such as `Idempotent-Replayed`.
-    #[arg(long, value_name = "HEADER")]
-    replay_marker: Option<String>,
-    /// The status for a request whose key is being executed, such as 409.
-    #[arg(long, value_name = "STATUS")]
-    in_flight: Option<u16>,
-    /// The status for another input under a key that was used, such as 422.
-    #[arg(long, value_name = "STATUS")]
-    mismatch: Option<u16>,
-}
+use super::declared::Declared;
+use super::sandbox::{Answer, Reading};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Verdict {
     Agrees,
     Differs,
+    /// Answers alone do not tell whether something happened twice: look into the sandbox.
+    Unclear,
     /// Nothing was declared to compare with.
     Undeclared,
     NotProbed,
@@ -42,6 +31,7 @@ impl Verdict {
         match self {
             Self::Agrees => "agrees",
             Self::Differs => "DIFFERS",
+            Self::Unclear => "unclear",
             Self::Undeclared => "not declared",
             Self::NotProbed => "not probed",
         }
@@ -49,8 +39,8 @@ impl Verdict {
 }
 
 impl Finding {
-    pub(super) fn not_probed(check: &'static str, why: &str) -> Self {
-        Self { check, declared: None, observed: why.to_owned(), verdict: Verdict::NotProbed }
+    pub(super) fn not_probed(check: &'static str, why: impl Into<String>) -> Self {
+        Self { check, declared: None, observed: why.into(), verdict: Verdict::NotProbed }
     }
 
     /// Compares with what was declared, if something was.
@@ -70,80 +60,154 @@ impl Finding {
 }
 
 impl Declared {
-    pub(super) fn repeated(&self, first: &Answer, again: &Answer) -> Vec<Finding> {
-        let same = first.is_same(again);
-        let observed = if same {
-            format!("{}, the same answer", again.status)
-        } else {
-            format!("{}, then {}: another answer", first.status, again.status)
+    pub(super) fn repeated(&self, first: &Answer, again: &Answer) -> [Finding; 2] {
+        let declared = match self.contract.on_repeat() {
+            Repeats::FirstAnswer => Some("the first answer"),
+            Repeats::CurrentState => Some("what is the case now"),
+            Repeats::Conflict => Some("an answer that means done"),
+            Repeats::SilentDrop => Some("accepted, and dropped"),
+            _ => None,
         };
-        let added: Vec<_> = again.headers.difference(&first.headers).map(String::as_str).collect();
-        let marker = self.replay_marker.as_deref().map(str::to_ascii_lowercase);
-        let is_marked = marker.as_deref().is_some_and(|marker| added.contains(&marker));
+        let again_finding = self.recognised("repeated request", declared.map(str::to_owned), first, again);
+        [again_finding, self.marked(first, again)]
+    }
+
+    /// Whether a request under a known key was taken for the one before.
+    fn recognised(
+        &self,
+        check: &'static str,
+        declared: Option<String>,
+        first: &Answer,
+        again: &Answer,
+    ) -> Finding {
+        let same = first.is_same(again);
+        let is_duplicate = again.read(&self.contract) == Reading::Duplicate;
+        let observed = match again.status() {
+            status if same => format!("{status}, the same answer"),
+            status if is_duplicate => format!("{status}, which means that it was done before"),
+            status => format!("{}, then {status}: another answer", first.status()),
+        };
+        let agrees = match self.contract.on_repeat() {
+            Repeats::Conflict => is_duplicate,
+            _ => same || is_duplicate,
+        };
+        let may_change = matches!(self.contract.on_repeat(), Repeats::CurrentState | Repeats::SilentDrop);
+        let mut finding = Finding::against(check, declared, agrees, observed);
+        if finding.verdict == Verdict::Differs && may_change && again.is_success() {
+            finding.verdict = Verdict::Unclear;
+        }
+        finding
+    }
+
+    fn marked(&self, first: &Answer, again: &Answer) -> Finding {
+        let added = again.headers_beyond(first);
+        let marker = self.contract.replay_marker();
+        let is_marked = marker
+            .is_some_and(|(name, value)| again.has_header(name, value) && !first.has_header(name, value));
         let seen = if added.is_empty() { "no header more".to_owned() } else { added.join(", ") };
-        vec![
-            Finding::against("repeated request", Some("the same answer".to_owned()), same, observed),
-            Finding::against("its replay marker", marker, is_marked, seen),
-        ]
+        let declared = marker.map(|(name, _)| name.to_ascii_lowercase());
+        Finding::against("its replay marker", declared, is_marked, seen)
     }
 
     /// Two answers to one key that differ, and are both a success, are two effects.
     pub(super) fn at_once(&self, one: &Answer, other: &Answer) -> Finding {
         let check = "two at once";
-        let declared = self.in_flight.map(|status| status.to_string());
+        let declared = self.statuses(Meaning::InFlight);
         let refused = [one, other].into_iter().find(|answer| !answer.is_success());
+        let told = |verdict, observed| Finding { check, declared: declared.clone(), observed, verdict };
         match refused {
             Some(refused) => {
-                let wait = if refused.headers.contains("retry-after") { ", with Retry-After" } else { "" };
-                let observed = format!("one was answered {}{wait}", refused.status);
-                let agrees =
-                    self.in_flight == Some(refused.status) && (one.is_success() || other.is_success());
-                Finding::against(check, declared, agrees, observed)
+                let wait = if refused.has_header("retry-after", "") { ", with Retry-After" } else { "" };
+                let observed = format!("one was answered {}{wait}", refused.status());
+                let is_signal =
+                    matches!(refused.read(&self.contract), Reading::InFlight | Reading::Duplicate);
+                let one_was_served = one.is_success() || other.is_success();
+                Finding::against(check, declared, is_signal && one_was_served, observed)
             }
             // One waited for the other, or came after it: no signal could be seen.
             None if one.is_same(other) => {
-                let observed = format!("both were answered {} alike, no signal", one.status);
-                Finding { check, declared, observed, verdict: Verdict::Undeclared }
+                told(Verdict::Undeclared, format!("both were answered {} alike, no signal", one.status()))
             }
-            None => Finding {
-                check,
-                declared,
-                observed: format!("{} and {}: two effects", one.status, other.status),
-                verdict: Verdict::Differs,
-            },
+            None => {
+                let (one, other) = (one.status(), other.status());
+                match self.contract.on_repeat() {
+                    Repeats::CurrentState | Repeats::SilentDrop => {
+                        told(Verdict::Unclear, format!("{one} and {other}, which differ"))
+                    }
+                    _ => told(Verdict::Differs, format!("{one} and {other}: two effects")),
+                }
+            }
         }
     }
 
     pub(super) fn changed(&self, first: &Answer, changed: &Answer) -> Finding {
-        let declared = self.mismatch.map(|status| status.to_string());
-        let observed = match changed.status {
-            status if first.is_same(changed) => format!("{status}, the first answer: not noticed"),
+        let statuses = self.statuses(Meaning::Mismatch);
+        let is_mismatch = changed.read(&self.contract) == Reading::Mismatch;
+        let same = first.is_same(changed);
+        let (declared, agrees) = match (self.contract.on_other_input(), statuses) {
+            (OtherInput::NotNoticed, _) => (Some("the first answer".to_owned()), same),
+            (OtherInput::NewAction, _) => (Some("executed".to_owned()), changed.is_success() && !same),
+            (_, Some(statuses)) => (Some(statuses), is_mismatch),
+            (OtherInput::Refused, None) => (Some("refused".to_owned()), !changed.is_success()),
+            (_, None) => (None, false),
+        };
+        let observed = match changed.status() {
+            status if same => format!("{status}, the first answer: not noticed"),
             status if changed.is_success() => format!("{status}, another answer: executed"),
             status => format!("{status}, refused"),
         };
-        Finding::against("changed input", declared, self.mismatch == Some(changed.status), observed)
+        Finding::against("changed input", declared, agrees, observed)
     }
 
-    pub(super) fn elsewhere(first: &Answer, there: &Answer) -> Finding {
-        let observed = match there.status {
+    /// The first request once more, where one part of its scope is another: whether equal keys are kept apart by it.
+    pub(super) fn elsewhere(
+        &self,
+        check: &'static str,
+        parts: &[ScopePart],
+        first: &Answer,
+        there: &Answer,
+    ) -> Finding {
+        let is_declared = parts.iter().any(|part| self.contract.scope().contains(part));
+        let declared = is_declared.then(|| "keys of its own".to_owned());
+        let is_apart = there.is_success() && !first.is_same(there);
+        let observed = match there.status() {
             status if first.is_same(there) => format!("{status}, the first answer: one scope"),
-            status if there.is_success() => format!("{status}, an answer of its own: keys are per endpoint"),
+            status if is_apart => format!("{status}, an answer of its own: keys of its own"),
             status => format!("{status}, refused"),
         };
-        Finding::against("other endpoint", None, false, observed)
+        Finding::against(check, declared, is_apart, observed)
+    }
+
+    /// The first request once more, at the end of the time in which a repetition is safe.
+    pub(super) fn in_window(&self, first: &Answer, late: &Answer) -> Finding {
+        self.recognised("end of its window", self.recognised_until(), first, late)
+    }
+
+    /// The same when the destination may have forgotten it: it may do what it likes.
+    pub(super) fn after_window(first: &Answer, late: &Answer) -> Finding {
+        let observed = match late.status() {
+            status if first.is_same(late) => format!("{status}, the first answer: still remembered"),
+            status if late.is_success() => format!("{status}, another answer: executed again"),
+            status => format!("{status}, refused"),
+        };
+        Finding::against("after its window", None, false, observed)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ratchet::contract::{Contract, Signal};
+    use ratchet::contracts::{azure, gocardless, plaid, razorpay, resend, stripe};
+
     use super::*;
 
-    fn declared() -> Declared {
-        Declared {
-            replay_marker: Some("Idempotent-Replayed".to_owned()),
-            in_flight: Some(409),
-            mismatch: Some(422),
-        }
+    const OURS: Contract = Contract::header("Idempotency-Key")
+        .repeats(Repeats::FirstAnswer)
+        .marks_replays("Idempotent-Replayed", "")
+        .signals(&[Signal::in_flight(409), Signal::mismatch(422)]);
+
+    fn of(contract: Contract) -> Declared {
+        Declared { contract, place: *contract.mechanism() }
     }
 
     fn created(body: &str) -> Answer {
@@ -153,10 +217,7 @@ mod tests {
     #[test]
     fn a_repeated_request_is_answered_alike_and_marked() {
         let marked = Answer::of(201, &["date", "idempotent-replayed"], "1");
-        let verdicts = |again| {
-            let found = declared().repeated(&created("1"), &again);
-            [found[0].verdict, found[1].verdict]
-        };
+        let verdicts = |again| of(OURS).repeated(&created("1"), &again).map(|finding| finding.verdict);
         assert_eq!(verdicts(marked), [Verdict::Agrees, Verdict::Agrees]);
         assert_eq!(verdicts(created("1")), [Verdict::Agrees, Verdict::Differs]);
         assert_eq!(verdicts(created("2")), [Verdict::Differs, Verdict::Differs]);
@@ -164,16 +225,34 @@ mod tests {
     }
 
     #[test]
+    fn a_repeated_request_is_compared_with_what_its_contract_promises() {
+        let verdict = |contract, again| of(contract).repeated(&created("1"), &again)[0].verdict;
+        let conflict = r#"{"error":{"errors":[{"reason":"idempotent_creation_conflict"}]}}"#;
+        assert_eq!(verdict(gocardless::CREATE, Answer::of(409, &[], conflict)), Verdict::Agrees);
+        assert_eq!(verdict(gocardless::CREATE, created("1")), Verdict::Differs);
+        assert_eq!(verdict(razorpay::PAYOUTS, created("1")), Verdict::Agrees);
+        assert_eq!(verdict(razorpay::PAYOUTS, created("2")), Verdict::Unclear, "a state may have changed");
+        assert_eq!(verdict(razorpay::PAYOUTS, Answer::of(500, &[], "")), Verdict::Differs);
+        assert_eq!(verdict(plaid::TRANSFER_AUTHORIZATIONS, created("2")), Verdict::Undeclared);
+    }
+
+    #[test]
     fn two_successes_that_differ_are_two_effects_whatever_is_declared() {
         let busy = Answer::of(409, &["retry-after"], "");
-        let seen = declared().at_once(&created("1"), &busy);
+        let seen = of(OURS).at_once(&created("1"), &busy);
         assert_eq!(
             (seen.verdict, seen.observed.as_str()),
             (Verdict::Agrees, "one was answered 409, with Retry-After")
         );
-        assert_eq!(declared().at_once(&busy, &busy).verdict, Verdict::Differs, "nobody was served");
-        assert_eq!(declared().at_once(&created("1"), &created("1")).verdict, Verdict::Undeclared);
-        assert_eq!(Declared::default().at_once(&created("1"), &created("2")).verdict, Verdict::Differs);
+        assert_eq!(of(OURS).at_once(&busy, &busy).verdict, Verdict::Differs, "nobody was served");
+        assert_eq!(of(OURS).at_once(&created("1"), &created("1")).verdict, Verdict::Undeclared);
+        let undeclared = of(Contract::header("K"));
+        assert_eq!(undeclared.at_once(&created("1"), &created("2")).verdict, Verdict::Differs);
+        assert_eq!(
+            of(stripe::V1).at_once(&created("1"), &busy).verdict,
+            Verdict::Differs,
+            "409 without its code"
+        );
     }
 
     #[test]
@@ -184,16 +263,44 @@ mod tests {
             (created("1"), "201, the first answer: not noticed", Verdict::Differs),
             (created("2"), "201, another answer: executed", Verdict::Differs),
         ] {
-            let seen = declared().changed(&created("1"), &answer);
+            let seen = of(OURS).changed(&created("1"), &answer);
             assert_eq!((seen.observed.as_str(), seen.verdict), (observed, verdict));
         }
+        let verdict = |contract, answer| of(contract).changed(&created("1"), &answer).verdict;
+        let other = Answer::of(409, &[], r#"{"name":"invalid_idempotent_request"}"#);
+        assert_eq!(verdict(resend::EMAILS, other), Verdict::Agrees);
+        assert_eq!(verdict(resend::EMAILS, Answer::of(409, &[], "{}")), Verdict::Differs);
+        assert_eq!(verdict(azure::COMMUNICATION_SERVICES, Answer::of(400, &[], "")), Verdict::Agrees);
+        assert_eq!(verdict(plaid::BANK_TRANSFERS, created("2")), Verdict::Agrees, "it is a new action there");
+        assert_eq!(verdict(plaid::BANK_TRANSFERS, created("1")), Verdict::Differs);
     }
 
     #[test]
-    fn another_endpoint_has_keys_of_its_own_or_not() {
-        let seen = |there| Declared::elsewhere(&created("1"), &there).observed;
-        assert_eq!(seen(created("1")), "201, the first answer: one scope");
-        assert_eq!(seen(created("2")), "201, an answer of its own: keys are per endpoint");
-        assert_eq!(seen(Answer::of(422, &[], "")), "422, refused");
+    fn another_scope_has_keys_of_its_own_or_not() {
+        let seen = |contract, there| {
+            let finding =
+                of(contract).elsewhere("other endpoint", &[ScopePart::Route], &created("1"), &there);
+            (finding.observed, finding.verdict)
+        };
+        let (apart, one) = ("201, an answer of its own: keys of its own", "201, the first answer: one scope");
+        assert_eq!(seen(OURS, created("1")), (one.to_owned(), Verdict::Undeclared));
+        assert_eq!(seen(OURS, created("2")), (apart.to_owned(), Verdict::Undeclared));
+        assert_eq!(seen(OURS, Answer::of(422, &[], "")).0, "422, refused");
+        let by_route = OURS.kept_apart_by(&[ScopePart::Route]);
+        assert_eq!(seen(by_route, created("2")).1, Verdict::Agrees);
+        assert_eq!(seen(by_route, created("1")).1, Verdict::Differs);
+    }
+
+    #[test]
+    fn a_key_is_known_until_the_end_of_its_window_and_may_be_forgotten_after() {
+        let declared = of(OURS.remembers_for(std::time::Duration::from_hours(1)));
+        let seen = declared.in_window(&created("1"), &created("2"));
+        assert_eq!((seen.declared.as_deref(), seen.verdict), (Some("recognised for 54m"), Verdict::Differs));
+        assert_eq!(declared.in_window(&created("1"), &created("1")).verdict, Verdict::Agrees);
+        let after = Declared::after_window(&created("1"), &created("2"));
+        assert_eq!(
+            (after.observed.as_str(), after.verdict),
+            ("201, another answer: executed again", Verdict::Undeclared)
+        );
     }
 }

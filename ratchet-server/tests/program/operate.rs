@@ -1,7 +1,9 @@
 //! The commands that look after records, on both stores.
 #![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
-use ratchet::admission::{GateCommand, GateOrder};
+use std::time::Duration;
+
+use ratchet::admission::{GateAnswer, GateCommand, GateOrder, Health};
 use ratchet::{Context, Destination, Enqueued, Failure, Input, Ratchet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -143,8 +145,51 @@ async fn records_are_cancelled_and_done_once_more(store: &str) {
     let gate = json_of(&on(store, &["destinations", "--json"]));
     assert_eq!((&gate["destination"], &gate["breaker"]), (&"payments".into(), &"closed".into()));
     assert_eq!((&gate["sends"], &gate["at_most"]), (&1.into(), &8.into()));
+    a_gate_is_opened_by_hand(store, &opened).await;
     let purged = on(store, &["purge", "--yes"]);
     assert_eq!((purged.code, purged.out.as_str()), (Some(0), "0 purged\n"));
+}
+
+async fn a_gate_is_opened_by_hand(store: &str, opened: &Ratchet) {
+    let destination = || Destination::new("payments").breaker(1, Duration::from_hours(1));
+    let say = async |command| {
+        let order = GateOrder { destination: destination(), command };
+        opened.ledger().admit(vec![order]).await.unwrap()[0]
+    };
+    let GateAnswer::Admitted(permit) = say(GateCommand::Enter).await else { panic!("it is open") };
+    say(GateCommand::Leave { permit, health: Health::Failed, pause: None }).await;
+    assert_eq!(json_of(&on(store, &["destinations", "--json"]))["breaker"], "open");
+
+    let reopen = ["destinations", "reopen", "payments", "--by", "ada"];
+    let without = on(store, &[&reopen[..], &["--yes"]].concat());
+    assert!(without.err.contains("say why with `--reason`"), "{}", without.err);
+    let unasked = on(store, &[&reopen[..], &["--reason", "paid"]].concat());
+    assert_eq!((unasked.code, unasked.err.contains("nothing was done")), (Some(1), true), "{}", unasked.err);
+    assert_eq!(json_of(&on(store, &["destinations", "--json"]))["breaker"], "open");
+
+    let done = on(store, &[&reopen[..], &["--reason", "they say it works", "--yes"]].concat());
+    assert_eq!((done.code, done.out.as_str()), (Some(0), "payments is open\n"), "{}", done.err);
+    let gate = json_of(&on(store, &["destinations", "--json"]));
+    assert_eq!(gate["breaker"], "closed");
+    assert_eq!(
+        (&gate["reopened"][0]["by"], &gate["reopened"][0]["reason"]),
+        (&"ada".into(), &"they say it works".into())
+    );
+    let unknown = on(store, &["destinations", "reopen", "nobody", "--reason", "x", "--yes"]);
+    assert_eq!(unknown.code, Some(1));
+    assert!(unknown.err.contains("nothing was ever sent"), "{}", unknown.err);
+    let listed = on(store, &["destinations"]);
+    assert!(!listed.out.contains("nobody"), "asking makes no gate: {}", listed.out);
+}
+
+#[test]
+fn what_is_about_the_whole_store_takes_no_namespace() {
+    let reopen = ["destinations", "reopen", "payments"];
+    for command in [&["purge"][..], &["migrate"], &["destinations"], &reopen, &["acknowledge-restore"]] {
+        let ended = on("sqlite:nowhere.db", &[command, &["--namespace", "tenant"]].concat());
+        assert_eq!(ended.code, Some(2), "{command:?}");
+        assert!(ended.err.contains("unexpected argument '--namespace'"), "{command:?}: {}", ended.err);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -185,5 +230,5 @@ fn what_is_not_there_is_said_and_told_by_the_exit_code() {
     assert!(!bad.err.contains("no key at all"), "keys of others are not repeated: {}", bad.err);
     let unknown = on(&store, &["list", "--state", "lost"]);
     assert_eq!(unknown.code, Some(2));
-    assert!(unknown.err.contains("states are pending, running, succeeded"), "{}", unknown.err);
+    assert!(unknown.err.contains("states are waiting, pending, running, succeeded"), "{}", unknown.err);
 }

@@ -119,11 +119,13 @@ fn a_sandbox_that_keeps_its_word_agrees_in_every_row() {
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
     let expected = "\
 CHECK              DECLARED             VERDICT       OBSERVED
-repeated request   the same answer      agrees        201, the same answer
+repeated request   the first answer     agrees        201, the same answer
 its replay marker  idempotent-replayed  agrees        idempotent-replayed
 two at once        409                  agrees        one was answered 409, with Retry-After
 changed input      422                  agrees        422, refused
-other endpoint     -                    not declared  201, an answer of its own: keys are per endpoint
+other endpoint     -                    not declared  201, an answer of its own: keys of its own
+other credential   -                    not probed    name one with --other-header-env
+end of its window  -                    not probed    say how long it is with --remembers-for
 ";
     assert_eq!(ended.out, expected);
     assert_eq!(sandbox.executions(), 3);
@@ -136,7 +138,10 @@ fn a_sandbox_that_recognises_nothing_differs() {
     assert_eq!(ended.code, Some(1));
     let rows: Vec<Value> = ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let verdicts: Vec<_> = rows.iter().map(|row| row["verdict"].as_str().unwrap()).collect();
-    assert_eq!(verdicts, ["differs", "differs", "differs", "differs", "undeclared"]);
+    assert_eq!(
+        verdicts,
+        ["differs", "differs", "differs", "differs", "undeclared", "not_probed", "not_probed"]
+    );
     assert_eq!(rows[2]["observed"], "201 and 201: two effects");
     assert_eq!(rows[3]["observed"], "201, another answer: executed");
 }

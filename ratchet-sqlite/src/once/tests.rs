@@ -79,6 +79,8 @@ async fn attempt() -> Context {
         not_before: None,
         queue: Queue::DEFAULT,
         priority: Priority(0),
+        group: None,
+        after: None,
         renewal: None,
     };
     ledger.submit(vec![submission]).await.unwrap();

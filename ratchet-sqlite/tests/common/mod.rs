@@ -54,6 +54,8 @@ pub(crate) fn submission(invoice: &str) -> Submission {
         not_before: None,
         queue: Queue::DEFAULT,
         priority: Priority(0),
+        group: None,
+        after: None,
         renewal: None,
     }
 }

@@ -6,7 +6,7 @@ use ratchet::{CauseKind, Context, Contract, Failure, Ratchet, Record, RecordStat
 
 use super::{AT_ONCE, Order, PAYMENTS, Script, dies_between, result, run, start};
 use crate::faulty::{Call, Fault, FaultyLedger};
-use crate::support::{id_of, settled};
+use crate::support::{id_of, settled, start_with};
 
 /// Enters one step twice at the same time.
 #[ratchet::operation(name = "twice", version = "1", key = "order:<id>:twice", destination = steps)]
@@ -131,4 +131,55 @@ async fn the_end_of_a_step_is_written_again_where_it_could_not_be_or_the_answer_
         assert_eq!((record.state, result(&record)), (RecordState::Succeeded, "ch_1".to_owned()), "{fault:?}");
         assert_eq!(script.received(), ["order:7:between!charge"]);
     }
+}
+
+/// Charges twice under one name, as a loop does whose rounds have no names of their own.
+#[ratchet::operation(name = "loops", version = "1", key = "order:<id>:loops", destination = steps)]
+async fn loops(ctx: Context, State(script): State<Script>, _order: Order) -> Result<(), Failure> {
+    for _ in 0..2 {
+        let send = async |step: Context| {
+            script.send(&step);
+            Ok(())
+        };
+        ctx.step("charge").run(send).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_second_effect_under_the_name_of_one_that_is_done_is_refused_and_not_swallowed() {
+    let (record, script) = run!(loops);
+    assert_eq!(record.state, RecordState::Failed);
+    let cause = record.cause.unwrap();
+    assert!(cause.detail().starts_with("the step `charge` is done already in this attempt"), "{cause}");
+    assert_eq!(script.received(), ["order:7:loops!charge"]);
+}
+
+/// Is cancelled between its steps, and does not listen.
+#[ratchet::operation(name = "deaf", version = "1", key = "order:<id>:deaf", destination = steps)]
+async fn deaf(
+    ctx: Context,
+    State(script): State<Script>,
+    State(ratchet): State<Ratchet>,
+    _order: Order,
+) -> Result<(), Failure> {
+    let send = async |step: Context| {
+        script.send(&step);
+        Ok(())
+    };
+    ctx.step("charge").run(send).await?;
+    ratchet.cancel(ctx.id().clone(), "ada", "ordered twice").await?;
+    ctx.step("ship").run(send).await
+}
+
+#[tokio::test]
+async fn a_step_of_a_cancelled_attempt_is_not_entered() {
+    let (ratchet, script) = (Ratchet::in_memory(), Script::default());
+    let builder = ratchet.worker(ratchet::registry![deaf]).state(script.clone()).state(ratchet.clone());
+    let worker = start_with(builder);
+    let id = id_of(deaf::enqueue(&ratchet, Order { id: 7 }).await.unwrap());
+    let record = settled(&ratchet, &id).await;
+    worker.stop().await;
+    assert_eq!(record.state, RecordState::Cancelled);
+    assert_eq!(script.received(), ["order:7:deaf!charge"]);
 }

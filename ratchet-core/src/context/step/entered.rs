@@ -1,11 +1,11 @@
-//! Which steps of an attempt are under way, and which were left without an end.
+//! Which steps of an attempt are under way, which are done, and which were left without an end.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::model::StepName;
 
-/// The steps that this attempt entered and whose end is not written down.
+/// The steps that this attempt entered.
 #[derive(Debug, Default)]
 pub(in crate::context) struct Entered(Mutex<BTreeMap<StepName, Entry>>);
 
@@ -15,6 +15,15 @@ enum Entry {
     UnderWay,
     /// It was left, and nobody knows what came of it.
     Lost,
+    /// It is done: whoever enters it once more means another effect, which would never happen.
+    Done,
+}
+
+/// Why a step cannot be entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotEntered {
+    UnderWay,
+    Done,
 }
 
 /// One entry, until it is dropped.
@@ -25,17 +34,20 @@ pub(super) struct Entering<'a> {
     pub(super) follows_lost: bool,
     /// Nobody will know what came of this one, unless it is said.
     pub(super) is_lost: bool,
+    pub(super) is_done: bool,
 }
 
 impl Entered {
-    pub(super) fn enter(&self, name: &StepName) -> Option<Entering<'_>> {
-        let earlier = self.entries().insert(name.clone(), Entry::UnderWay);
-        let follows_lost = match earlier {
-            Some(Entry::UnderWay) => return None,
+    pub(super) fn enter(&self, name: &StepName) -> Result<Entering<'_>, NotEntered> {
+        let mut entries = self.entries();
+        let follows_lost = match entries.get(name) {
+            Some(Entry::UnderWay) => return Err(NotEntered::UnderWay),
+            Some(Entry::Done) => return Err(NotEntered::Done),
             Some(Entry::Lost) => true,
             None => false,
         };
-        Some(Entering { among: self, name: name.clone(), follows_lost, is_lost: follows_lost })
+        entries.insert(name.clone(), Entry::UnderWay);
+        Ok(Entering { among: self, name: name.clone(), follows_lost, is_lost: follows_lost, is_done: false })
     }
 
     fn entries(&self) -> MutexGuard<'_, BTreeMap<StepName, Entry>> {
@@ -48,6 +60,8 @@ impl Drop for Entering<'_> {
         let mut entries = self.among.entries();
         if self.is_lost {
             entries.insert(self.name.clone(), Entry::Lost);
+        } else if self.is_done {
+            entries.insert(self.name.clone(), Entry::Done);
         } else {
             entries.remove(&self.name);
         }

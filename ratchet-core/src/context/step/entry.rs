@@ -6,14 +6,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::NamedStep;
-use super::entered::Entering;
+use super::entered::{Entering, NotEntered};
 use crate::context::Context;
 use crate::context::orders::{answered, unfitting};
 use crate::decide::{Answer, Command};
 use crate::effect_guard::is_in_transaction;
 use crate::failure::Failure;
 use crate::ledger::Ordered;
-use crate::model::{Cause, CauseKind, Effect, Outcome, Payload, StepName};
+use crate::model::{Cause, CauseKind, Effect, Outcome, OutcomeKind, Payload, StepName};
 use crate::reconcile::{Closed, Found, Inquiry};
 
 /// An entry, until it is dropped.
@@ -49,9 +49,15 @@ impl<'a> Entry<'a> {
         }
         let name = name.map_err(|refused| ctx.misused(refused))?;
         let step = ctx.within(name.clone(), contract).map_err(|error| ctx.misused(error))?;
-        let Some(entering) = ctx.attempt.entered.enter(&name) else {
-            return Err(ctx.misused(format_args!("the step `{name}` is under way already in this attempt")));
-        };
+        let entering = ctx.attempt.entered.enter(&name).map_err(|why| match why {
+            NotEntered::UnderWay => {
+                ctx.misused(format_args!("the step `{name}` is under way already in this attempt"))
+            }
+            NotEntered::Done => ctx.misused(format_args!(
+                "the step `{name}` is done already in this attempt, and a name stands for one effect: give each effect a \
+                 name of its own, such as `{name}.2`"
+            )),
+        })?;
         Ok(Self { ctx, step, name, entering })
     }
 
@@ -72,7 +78,7 @@ impl<'a> Entry<'a> {
                 Ok(Begun::Entered)
             }
             Answer::StepDone(result) => {
-                self.entering.is_lost = false;
+                (self.entering.is_lost, self.entering.is_done) = (false, true);
                 Ok(Begun::Finished(result))
             }
             Answer::AskAboutStep(unconfirmed) => Ok(Begun::MustAsk(unconfirmed)),
@@ -169,7 +175,9 @@ impl<'a> Entry<'a> {
 
     /// Writes the end down. Where that fails, the step stays entered, and is decided by its contract if this attempt dies.
     async fn finish(&mut self, outcome: Outcome) {
-        self.entering.is_lost = !self.write_end(outcome).await;
+        let is_done = outcome.kind() == OutcomeKind::Done;
+        let is_written = self.write_end(outcome).await;
+        (self.entering.is_lost, self.entering.is_done) = (!is_written, is_written && is_done);
     }
 
     async fn write_end(&self, outcome: Outcome) -> bool {

@@ -37,6 +37,9 @@ impl Context {
     /// report is decided by its own contract, which is [`Contract::NONE`] unless [`to`](NamedStep::to) says otherwise.
     /// Declare `destination = steps` for an operation that has no effect outside its steps.
     ///
+    /// A name stands for one effect: in a loop, each round has one of its own, such as `notify.2`. A name that is done already in
+    /// the same attempt rejects it.
+    ///
     /// The name is part of the identity: `a-z`, `0-9`, `_`, `.` and `-`, at most 64 of them, and the same on every
     /// attempt and in every version. A constant [`StepName`] is checked while compiling; a name that is refused rejects
     /// the attempt.

@@ -1,7 +1,9 @@
 //! What section by section is promised about the decision, sentence by sentence and as one exhaustive table.
 
+mod follow;
 mod late;
 mod leases;
+mod not_retryable;
 mod people;
 mod pins;
 mod properties;
@@ -145,6 +147,8 @@ fn submission(key: &str) -> Submission {
         not_before: None,
         queue: Queue::DEFAULT,
         priority: Priority(0),
+        group: None,
+        after: None,
         renewal: None,
     }
 }
@@ -174,7 +178,7 @@ fn cancel() -> Command {
 }
 
 fn replay(accept_risk: bool) -> Command {
-    Command::Replay { by: "bo".to_owned(), reason: "once more".to_owned(), accept_risk }
+    Command::Replay { by: "bo".to_owned(), reason: "once more".to_owned(), accept_risk, at_most: None }
 }
 
 fn resolve(verdict: Verdict) -> Command {
@@ -214,6 +218,7 @@ fn request(body: &str) -> PinRequest {
         secret: None,
         place: "header idempotency-key".to_owned(),
         deduplicates: true,
+        sent_before: false,
         scope: Scope::of("account-7"),
         request: Fingerprint::of(body.as_bytes()).into(),
         kept: None,

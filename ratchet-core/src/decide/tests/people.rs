@@ -269,3 +269,43 @@ fn nobody_asks_about_a_record_that_is_not_uncertain() {
         reconciling().lease_and_start().end(unknown()).then([resolve(Verdict::Applied { result: None })]);
     assert_eq!(story.refusal(ask()), Refusal::State(State::Succeeded));
 }
+
+#[test]
+fn after_a_cancel_nothing_more_is_sent_and_what_may_have_happened_is_asked_for_again() {
+    let mut story = Story::running(Contract::STEPS).then([
+        begin(1, CHARGE, HEADER),
+        finish(1, CHARGE, done()),
+        begin(1, NOTIFY, HEADER),
+        finish(1, NOTIFY, unknown()),
+        cancel(),
+    ]);
+    assert_eq!(story.refusal(begin(1, StepName::from_static("ship"), HEADER)), Refusal::Cancelled);
+    assert!(matches!(story.tell(begin(1, CHARGE, HEADER)), Answer::StepDone(_)));
+    assert_eq!(story.tell(begin(1, NOTIFY, HEADER)), Answer::StepBegun);
+
+    let unsent = Story::running(HEADER).then([cancel()]);
+    assert_eq!(unsent.refusal(pin(1, None, "body")), Refusal::Cancelled);
+    assert_eq!(unsent.end(not_applied()).state(), State::Cancelled);
+    let again = PinRequest { sent_before: true, ..request("body") };
+    let again = Command::Pin { token: Token::new(1), step: None, request: Box::new(again) };
+    let sent = Story::running(HEADER).then([pin(1, None, "body"), cancel()]);
+    assert!(matches!(sent.decide(&again), Ok(Decision { answer: Answer::Pinned(_), .. })));
+}
+
+#[test]
+fn a_replay_may_be_bounded_to_fewer_executions_than_the_policy_allows() {
+    let bounded = |at_most| Command::Replay {
+        by: "bo".to_owned(),
+        reason: "once more".to_owned(),
+        accept_risk: true,
+        at_most: Some(at_most),
+    };
+    let failed = || Story::running(HEADER).end(rejected());
+    let once = failed().then([bounded(1)]).lease_and_start().end(not_applied());
+    assert_eq!((once.state(), once.record.attempts), (State::Exhausted, 2));
+    let twice = failed().then([bounded(2)]).lease_and_start().end(not_applied());
+    assert_eq!(twice.state(), State::Pending);
+    // The policy's own bound stands.
+    let many = failed().then([bounded(1000)]);
+    assert_eq!(many.record.spent, 0);
+}

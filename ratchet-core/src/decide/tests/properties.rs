@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 
+use super::follow::waiting;
 use super::*;
-use crate::model::{Effect, StepState};
+use crate::model::{Branch, Effect, StepState};
 
 /// A command whose token is the newest one, or one that many below or above it.
 #[derive(Debug, Clone)]
@@ -22,6 +23,7 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
         2 => any::<bool>().prop_map(|after_lookup| Outcome::Rejected { cause: cause(), after_lookup }),
         4 => retry_after.prop_map(|retry_after| Outcome::Unknown { cause: cause(), retry_after }),
         1 => Just(Outcome::unknown(Cause::new(CauseKind::RequestChanged, "body"))),
+        1 => Just(Outcome::unknown(Cause::new(CauseKind::NotRetryable, "no use"))),
     ]
 }
 
@@ -255,6 +257,40 @@ proptest! {
                 check_blind_send(&story.record, &command, &decision, story.now);
                 story.record = decision.record;
             }
+        }
+    }
+
+    #[test]
+    fn a_follower_is_executed_only_after_an_end_in_its_branch(
+        mut story in stories(),
+        moves in moves(),
+        on in prop_oneof![Just(Branch::Succeeded), Just(Branch::Failed)],
+    ) {
+        let mut follower = waiting(on);
+        let mut first_end = None;
+        for one in moves {
+            story = story.wait(one.wait);
+            let token = story.record.token.get().saturating_add_signed(one.token);
+            let command = with_token(&one.command, Token::new(token));
+            let moment = Moment { now: story.now, jitter: Jitter::from_bits(one.jitter) };
+            if let Ok(decision) = decide(&story.record, &command, moment) {
+                story.record = decision.record;
+            }
+            follower.now = story.now;
+            if let Some(ended) = story.record.ending() {
+                let decided = follower.decide(&Command::Follow { ended });
+                assert_eq!(decided.is_ok(), first_end.is_none(), "decided once, by the first end");
+                follower.record = decided.map_or(follower.record, |decision| decision.record);
+                first_end.get_or_insert((story.state(), story.why()));
+            }
+            let taken = first_end.is_some_and(|(state, why)| match on {
+                Branch::Succeeded => state == State::Succeeded,
+                Branch::Failed => match state {
+                    State::Uncertain => why != Some(Uncertainty::Cancelled),
+                    other => matches!(other, State::Failed | State::Exhausted | State::Abandoned),
+                },
+            });
+            assert_eq!(follower.decide(&lease()).is_ok(), taken, "{on:?} {first_end:?}");
         }
     }
 }

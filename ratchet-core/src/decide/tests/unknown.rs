@@ -134,3 +134,13 @@ fn the_window_and_the_horizon_count_from_the_first_start_or_pin_to_the_last_mill
     let after = pinned.wait(50 * MINUTE).end(unknown());
     assert_eq!(after.state(), State::Pending);
 }
+
+#[test]
+fn the_wish_of_a_handler_that_failed_spends_an_attempt_and_that_of_its_destination_does_not() {
+    for (kind, spent) in [(CauseKind::Failed, 1), (CauseKind::Status(429), 0)] {
+        let outcome = Outcome::Unknown { cause: Cause::new(kind, "later"), retry_after: Some(HOUR) };
+        let story = Story::running(HEADER).end(outcome);
+        assert_eq!((story.state(), story.record.spent), (State::Pending, spent), "{kind}");
+        assert!(story.record.ready_at >= at(HOUR));
+    }
+}

@@ -8,7 +8,7 @@ use super::Fixture;
 use super::build::{MINUTE, SECOND, at};
 use super::race::together;
 use crate::admission::{
-    Breaker, Destination, Gate, GateAnswer, GateCommand, GateOrder, Health, Permit, WaitReason,
+    Breaker, Destination, Gate, GateAnswer, GateCommand, GateOrder, Health, Permit, Reopening, WaitReason,
 };
 use crate::ledger::SharedLedger;
 
@@ -27,7 +27,7 @@ async fn enter(fixture: &Fixture, destination: Destination) -> GateAnswer {
 
 async fn leave(fixture: &Fixture, destination: Destination, permit: u64, health: Health) {
     let command = GateCommand::Leave { permit: Permit(permit), health, pause: None };
-    assert_eq!(say(&fixture.ledger, destination, command).await, GateAnswer::Left);
+    assert!(matches!(say(&fixture.ledger, destination, command).await, GateAnswer::Left { .. }));
 }
 
 async fn gate(fixture: &Fixture, name: &str) -> Gate {
@@ -85,7 +85,10 @@ pub async fn a_breaker_opens_and_closes_for_everybody(fixture: Fixture) {
         assert_eq!(enter(&fixture, fragile()).await, admitted(permit));
         leave(&fixture, fragile(), permit, Health::Failed).await;
     }
-    assert_eq!(gate(&fixture, "payments").await.breaker, Breaker::Open { until: at(MINUTE) });
+    assert_eq!(
+        gate(&fixture, "payments").await.breaker,
+        Breaker::Open { since: super::STARTED_AT, until: at(MINUTE) }
+    );
     assert_eq!(enter(&fixture, fragile()).await, wait(MINUTE, WaitReason::BreakerOpen));
     fixture.advance(MINUTE);
     assert_eq!(enter(&fixture, fragile()).await, admitted(3));
@@ -96,12 +99,27 @@ pub async fn a_breaker_opens_and_closes_for_everybody(fixture: Fixture) {
     assert_eq!(enter(&fixture, fragile()).await, admitted(5));
 }
 
+/// Whoever knows that a destination works again opens its gate, and the ledger keeps who that was.
+pub async fn a_gate_is_opened_by_hand(fixture: Fixture) {
+    let fragile = || PAYMENTS.breaker(1, MINUTE);
+    assert_eq!(enter(&fixture, fragile()).await, admitted(1));
+    leave(&fixture, fragile(), 1, Health::Failed).await;
+    let command = GateCommand::Reopen { by: "ada".to_owned(), reason: "wieder da ✓".to_owned() };
+    assert_eq!(say(&fixture.ledger, PAYMENTS, command).await, GateAnswer::Reopened);
+    let kept = gate(&fixture, "payments").await;
+    assert_eq!((kept.breaker, kept.limits), (Breaker::Closed { failures: 0 }, *fragile().limits()));
+    let reopening =
+        Reopening { by: "ada".to_owned(), reason: "wieder da ✓".to_owned(), at: super::STARTED_AT };
+    assert_eq!(kept.reopened, [reopening]);
+    assert_eq!(enter(&fixture, fragile()).await, admitted(2));
+}
+
 /// What a destination asked of one sender holds for all.
 pub async fn a_pause_holds_for_everybody(fixture: Fixture) {
     assert_eq!(enter(&fixture, PAYMENTS).await, admitted(1));
     let pause = Some(30 * SECOND);
     let command = GateCommand::Leave { permit: Permit(1), health: Health::Failed, pause };
-    assert_eq!(say(&fixture.ledger, PAYMENTS, command).await, GateAnswer::Left);
+    assert!(matches!(say(&fixture.ledger, PAYMENTS, command).await, GateAnswer::Left { .. }));
     assert_eq!(enter(&fixture, PAYMENTS).await, wait(30 * SECOND, WaitReason::Paused));
     assert_eq!(enter(&fixture, MAIL).await, admitted(1));
     fixture.advance(30 * SECOND);
@@ -139,7 +157,10 @@ pub async fn concurrent_callers_never_pass_the_limit(fixture: Fixture) {
                 tokio::task::yield_now().await;
                 inside.fetch_sub(1, Ordering::SeqCst);
                 let command = GateCommand::Leave { permit, health: Health::Answered, pause: None };
-                assert_eq!(say(&ledger, PAYMENTS.at_most(3), command).await, GateAnswer::Left);
+                assert_eq!(
+                    say(&ledger, PAYMENTS.at_most(3), command).await,
+                    GateAnswer::Left { opened: false }
+                );
             }
         }
     })

@@ -72,6 +72,8 @@ pub(super) fn submission(key: &str) -> Submission {
         not_before: None,
         queue: Queue::DEFAULT,
         priority: Priority(0),
+        group: None,
+        after: None,
         renewal: None,
     }
 }
@@ -136,6 +138,7 @@ pub(super) fn request(body: &str) -> PinRequest {
         secret: None,
         place: "header idempotency-key".to_owned(),
         deduplicates: true,
+        sent_before: false,
         scope: Scope::of("api.example.com/account-7"),
         request: Fingerprint::of(body.as_bytes()).into(),
         kept: None,
@@ -172,7 +175,12 @@ pub(super) fn cancel() -> Command {
 }
 
 pub(super) fn replay(accept_risk: bool) -> Command {
-    Command::Replay { by: "bo".to_owned(), reason: "the card was renewed".to_owned(), accept_risk }
+    Command::Replay {
+        by: "bo".to_owned(),
+        reason: "the card was renewed".to_owned(),
+        accept_risk,
+        at_most: None,
+    }
 }
 
 pub(super) fn resolve(seen: u64, verdict: Verdict) -> Command {

@@ -11,7 +11,7 @@ use crate::decide::{
     decide_submission,
 };
 use crate::ledger::{Filter, Order};
-use crate::model::{Attempt, AuditEntry, Record, State, Submission, Token};
+use crate::model::{Attempt, AuditEntry, GroupId, Record, State, Submission, Token};
 use crate::policy::{OnUnknown, Policy, RetryPolicy};
 
 /// What the ledger should hold, kept by the decision function alone.
@@ -195,6 +195,7 @@ pub async fn a_full_record_survives_a_round_trip(fixture: Fixture) {
         },
         contract: Contract::header("X-Request-Id").remembers_for(30 * DAY).terms(),
         priority: crate::model::Priority(-7),
+        group: Some(GroupId::from_static("run-1")),
         ..submission("invoice:1")
     };
     let mut shadow = Shadow::of(&fixture, full).await;

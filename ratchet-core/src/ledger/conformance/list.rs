@@ -1,10 +1,12 @@
 //! Listings: every record once, in the order of creation.
 
+use std::time::Duration;
+
 use super::Fixture;
-use super::build::{HOUR, MAIL, POLICY, cancel, done, generation, id, renewal_of, submission};
+use super::build::{HOUR, MAIL, POLICY, at, cancel, done, generation, id, renewal_of, submission};
 use crate::decide::Stored;
 use crate::ledger::{Count, Filter, Page, Served};
-use crate::model::{Namespace, RecordId, State, Submission};
+use crate::model::{GroupId, Namespace, RecordId, State, Submission};
 
 fn filter(limit: usize) -> Filter {
     Filter { limit, ..Filter::default() }
@@ -175,4 +177,34 @@ pub async fn records_are_counted_by_state(fixture: Fixture) {
             count(MAIL, State::Pending, 1, started.after(HOUR)),
         ]
     );
+}
+
+/// The latest first, page by page, and only what was submitted before a point; with every other filter.
+pub async fn the_latest_come_first_on_request(fixture: Fixture) {
+    let group = GroupId::new("batch-1").expect("a name");
+    for number in 1..=6 {
+        let one = submission(&format!("invoice:{number}"));
+        let _ = fixture.submit(Submission { group: (number != 3).then(|| group.clone()), ..one }).await;
+        fixture.advance(HOUR);
+    }
+    fixture.apply(&id("invoice:5"), cancel()).await.expect("cancel");
+    let latest = |limit| Filter { newest_first: true, ..filter(limit) };
+    for limit in [1, 2, 4, 6, 100] {
+        let keys = all_pages(&fixture, latest(limit)).await;
+        let expected: Vec<String> = (1..=6).rev().map(|number| format!("invoice:{number}")).collect();
+        assert_eq!(keys, expected, "pages of {limit}");
+    }
+    let older = Some(at(4 * HOUR));
+    for (filter, numbers) in [
+        (Filter { created_before: older, ..latest(2) }, vec![4, 3, 2, 1]),
+        (Filter { created_before: older, ..filter(2) }, vec![1, 2, 3, 4]),
+        (Filter { created_before: older, group: Some(group.clone()), ..latest(2) }, vec![4, 2, 1]),
+        (Filter { group: Some(group.clone()), state: Some(State::Pending), ..latest(2) }, vec![6, 4, 2, 1]),
+        (Filter { state: Some(State::Pending), ..latest(2) }, vec![6, 4, 3, 2, 1]),
+        (Filter { state: Some(State::Cancelled), ..latest(2) }, vec![5]),
+        (Filter { created_before: Some(at(Duration::ZERO)), ..latest(2) }, vec![]),
+    ] {
+        let keys: Vec<String> = numbers.iter().map(|number| format!("invoice:{number}")).collect();
+        assert_eq!(all_pages(&fixture, filter.clone()).await, keys, "{filter:?}");
+    }
 }

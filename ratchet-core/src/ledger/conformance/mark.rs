@@ -6,6 +6,7 @@ use super::Fixture;
 use super::build::{COLLECT, MAIL, V1, V2};
 use crate::contract::Contract;
 use crate::ledger::{Declaration, Declared, HighWaterMark, MarkChange, Served};
+use crate::model::{Priority, Queue, VolatileFields};
 use crate::policy::Policy;
 
 fn acknowledged() -> MarkChange {
@@ -52,15 +53,28 @@ pub async fn what_is_declared_is_told(fixture: Fixture) {
     let second = Declaration { contract: remembers.clone(), ..Declaration::new(COLLECT, V2, "invoice:<id>") };
     ledger.declare(vec![first.clone(), second.clone()]).await.expect("declare");
     let policy = Policy { timeout: Duration::from_secs(5), ..Policy::DEFAULT };
-    ledger.declare(vec![Declaration { policy: policy.clone(), ..first }, second]).await.expect("declare");
+    let (priority, queue) = (Priority(7), Queue::from_static("bulk"));
+    let volatile: VolatileFields =
+        serde_json::from_str(r#"[{"without":["at"],"within":{}}]"#).expect("what a macro writes");
+    let last = Declaration {
+        policy: policy.clone(),
+        priority,
+        queue: queue.clone(),
+        volatile: volatile.clone(),
+        ..first
+    };
+    ledger.declare(vec![last, second]).await.expect("declare");
     let declared = |operation, version, policy, contract| Declared {
         of: Served { operation, version },
         policy,
         contract,
+        priority: Priority::default(),
+        queue: Queue::DEFAULT,
+        volatile: VolatileFields::default(),
     };
     let expected = [
         declared(COLLECT, V2, Policy::DEFAULT, remembers),
-        declared(MAIL, V1, policy, Contract::NONE.terms()),
+        Declared { priority, queue, volatile, ..declared(MAIL, V1, policy, Contract::NONE.terms()) },
     ];
     assert_eq!(ledger.declarations().await.expect("declarations"), expected);
     assert_eq!(ledger.inspect().await.expect("inspect").now, super::STARTED_AT);

@@ -34,6 +34,8 @@ pub mod admission;
 pub mod batch;
 pub mod claim;
 pub mod decision;
+pub mod document;
+pub mod follow;
 pub mod generation;
 pub mod keep;
 pub mod late;
@@ -42,6 +44,7 @@ pub mod limit;
 pub mod list;
 pub mod mark;
 pub mod people;
+pub mod place;
 pub mod queue;
 pub mod race;
 pub mod serve;
@@ -112,6 +115,33 @@ macro_rules! conformance {
                 a_mark_is_raised_and_stays,
                 an_acknowledgement_ends_the_holding_back,
                 what_is_declared_is_told,
+            }
+            document {
+                a_document_is_written_once_and_found,
+                a_write_needs_the_version_that_stands,
+                a_document_is_deleted_as_it_was_seen,
+                documents_are_read_in_pages_of_one_kind,
+                any_text_is_kept,
+                one_of_many_writers_is_done,
+            }
+            follow {
+                a_follower_waits_until_its_predecessor_has_ended,
+                the_branch_that_is_not_taken_is_skipped,
+                what_is_stopped_skips_its_followers,
+                an_end_that_is_long_over_is_followed,
+                nothing_comes_after_a_record_that_does_not_exist,
+                a_batch_may_hold_a_chain,
+                what_was_decided_stays_decided,
+                an_open_question_is_no_end,
+                a_waiting_record_is_cancelled_and_waits_again,
+                a_lost_lease_is_followed,
+                many_followers_are_decided_about,
+                an_end_wakes_who_waits_for_a_follower,
+                skipped_records_are_purged_and_waiting_ones_are_not,
+            }
+            place {
+                a_group_lists_its_records,
+                a_place_stands_for_a_record,
             }
             generation {
                 a_new_generation_follows_each_definite_end,
@@ -186,6 +216,7 @@ macro_rules! conformance {
                 not_applied_with_old_calls_refused_runs_again,
                 still_unknown_only_moves_the_next_question,
                 decisions_of_people_are_listed_in_order,
+                decisions_about_all_records_are_listed_the_latest_first,
             }
             keep {
                 purge_waits_for_the_end_of_the_retention,
@@ -202,6 +233,7 @@ macro_rules! conformance {
                 pages_cover_everything_once,
                 a_page_holds_a_hundred_unless_told_otherwise,
                 filters_keep_what_they_name,
+                the_latest_come_first_on_request,
                 records_that_change_keep_their_place,
                 an_empty_ledger_has_an_empty_page,
                 a_key_is_found_without_its_operation,
@@ -248,6 +280,7 @@ macro_rules! conformance {
                 the_place_of_a_dead_worker_comes_back,
                 the_rate_is_kept,
                 a_breaker_opens_and_closes_for_everybody,
+                a_gate_is_opened_by_hand,
                 a_pause_holds_for_everybody,
                 gates_are_listed_by_name,
                 concurrent_callers_never_pass_the_limit,

@@ -6,7 +6,8 @@ use super::build::{
 };
 use super::{Fixture, STARTED_AT};
 use crate::decide::{Answer, Command, Refusal, Verdict};
-use crate::model::{AuditEntry, CauseKind, State, Submission, Token, Uncertainty};
+use crate::ledger::{Cursor, Decided, Filter};
+use crate::model::{AuditEntry, CauseKind, Namespace, RecordId, State, Submission, Token, Uncertainty};
 use crate::policy::Policy;
 
 /// A waiting record without any effect is simply stopped.
@@ -185,4 +186,46 @@ pub async fn decisions_of_people_are_listed_in_order(fixture: Fixture) {
         ]
     );
     assert_eq!(audit[0].reason, "looked at the provider's page");
+}
+
+/// Page by page, the decisions about all records of one namespace, and of no other, come once; those about purged records are
+/// gone.
+pub async fn decisions_about_all_records_are_listed_the_latest_first(fixture: Fixture) {
+    let tenant = Namespace::from_static("tenant-a");
+    for key in ["invoice:1", "invoice:2", "invoice:3"] {
+        let elsewhere =
+            Submission { id: RecordId { namespace: tenant.clone(), ..id(key) }, ..submission(key) };
+        for one in [submission(key), elsewhere] {
+            let of = one.id.clone();
+            let _ = fixture.submit(one).await;
+            fixture.apply(&of, cancel()).await.expect("cancel");
+        }
+    }
+    fixture.advance(SECOND);
+    fixture.apply(&id("invoice:1"), replay(false)).await.expect("replay");
+    let log = async |before, limit| {
+        let page = fixture.ledger.audit_log(Namespace::DEFAULT, before, limit).await.expect("audit log");
+        let seen = |one: &Decided| (one.id.key.to_string(), one.entry.action.clone(), one.entry.at);
+        (page.decisions.iter().map(seen).collect::<Vec<_>>(), page.next)
+    };
+    let one = |key: &str, action: &str, at| (format!("invoice:{key}"), action.to_owned(), at);
+    let (newest, next) = log(None, 2).await;
+    assert_eq!(newest, [one("1", "replay", at(SECOND)), one("3", "cancel", STARTED_AT)]);
+    let (older, end) = log(next, 3).await;
+    assert_eq!(older, [one("2", "cancel", STARTED_AT), one("1", "cancel", STARTED_AT)]);
+    assert_eq!(end, None);
+    assert_eq!(log(None, 0).await.0.len(), 1, "a page holds at least one");
+
+    let page = fixture.ledger.audit_log(tenant, None, 10).await.expect("audit log");
+    assert_eq!(page.decisions.len(), 3);
+    let place = page.decisions[0].place;
+    let there = Filter { namespace: page.decisions[0].id.namespace.clone(), ..Filter::default() };
+    let there = Filter { after: Some(Cursor(place.0 - 1)), limit: 1, ..there };
+    let found = fixture.ledger.list(there).await.expect("list");
+    assert_eq!(found.records[0].id, page.decisions[0].id, "the place is that of the listing");
+
+    fixture.advance(100 * DAY);
+    assert_eq!(fixture.ledger.purge(100).await.expect("purge"), 5);
+    let (left, _) = log(None, 10).await;
+    assert_eq!(left, [one("1", "replay", at(SECOND)), one("1", "cancel", STARTED_AT)]);
 }

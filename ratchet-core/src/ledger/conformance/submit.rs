@@ -27,6 +27,8 @@ pub async fn a_new_key_makes_a_pending_record(fixture: Fixture) {
         policy: POLICY,
         queue: Queue::DEFAULT,
         priority: Priority(0),
+        group: None,
+        after: None,
         created_at: STARTED_AT,
         state: State::Pending,
         ready_at: STARTED_AT,

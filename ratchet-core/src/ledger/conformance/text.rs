@@ -36,7 +36,8 @@ pub async fn the_words_of_people_are_kept(fixture: Fixture) {
     let (by, reason) = (AWKWARD.to_owned(), format!("\n{AWKWARD}"));
     let cancel = Command::Cancel { by: by.clone(), reason: reason.clone() };
     assert_eq!(fixture.apply(&second, cancel).await, Ok(Answer::Now(State::Cancelled)));
-    let replay = Command::Replay { by: by.clone(), reason: reason.clone(), accept_risk: false };
+    let replay =
+        Command::Replay { by: by.clone(), reason: reason.clone(), accept_risk: false, at_most: None };
     assert_eq!(fixture.apply(&second, replay).await, Ok(Answer::Now(State::Pending)));
     let audit = fixture.audit(&second).await;
     assert_eq!(audit.len(), 3);
@@ -104,6 +105,7 @@ pub async fn pins_are_kept(fixture: Fixture) {
             secret: Some(SecretId::from_static("2026")),
             place: AWKWARD.to_owned(),
             deduplicates: true,
+            sent_before: false,
             scope: Scope::of(format!("{AWKWARD}/scope")).account(AWKWARD).region("eu").route(AWKWARD),
             request: RequestFingerprint::new("POST", AWKWARD, AWKWARD.as_bytes()),
             kept: Some(kept),
@@ -113,7 +115,7 @@ pub async fn pins_are_kept(fixture: Fixture) {
             panic!("pinned");
         };
         let record = fixture.record(&id("invoice:1")).await;
-        let kept = record.effect_of(step.as_ref()).and_then(|effect| effect.pin.as_ref());
+        let kept = record.effect_of(step.as_ref()).and_then(|effect| effect.pin.as_deref());
         assert_eq!(kept, Some(&*told));
         assert_eq!((told.wire_key.as_str(), told.recipe), (AWKWARD, Recipe(u16::MAX)));
         assert_eq!(told.scope.destination, format!("{AWKWARD}/scope"));

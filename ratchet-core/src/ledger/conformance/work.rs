@@ -58,7 +58,7 @@ pub async fn a_pin_is_kept_for_every_later_attempt(fixture: Fixture) {
     };
     let answer = fixture.apply(&id("invoice:1"), pin(1, None, "body")).await;
     assert_eq!(answer, Ok(Answer::Pinned(Box::new(expected.clone()))));
-    assert_eq!(fixture.record(&id("invoice:1")).await.effect.pin, Some(expected.clone()));
+    assert_eq!(fixture.record(&id("invoice:1")).await.effect.pin.as_deref(), Some(&expected));
     let settled = fixture.apply(&id("invoice:1"), settle(1, unknown())).await;
     assert_eq!(settled, Ok(Answer::Settled(State::Pending)));
     fixture.advance(HOUR);
@@ -81,7 +81,7 @@ pub async fn a_changed_request_is_refused_and_changes_nothing(fixture: Fixture) 
     assert!(matches!(pinned, Ok(Answer::Pinned(_))));
     let before = fixture.record(&id("invoice:1")).await;
     let answer = fixture.apply(&id("invoice:1"), pin(1, None, "other")).await;
-    assert_eq!(answer, Err(Refusal::RequestChanged(Difference::Body)));
+    assert_eq!(answer, Err(Refusal::RequestChanged(Difference::Body { fields: Vec::new() })));
     assert_eq!(fixture.record(&id("invoice:1")).await, before);
     let cause = crate::model::Cause::new(CauseKind::RequestChanged, "the body differs");
     let settled = fixture.apply(&id("invoice:1"), settle(1, crate::model::Outcome::unknown(cause))).await;
@@ -148,7 +148,7 @@ pub async fn steps_are_kept_one_by_one(fixture: Fixture) {
     assert_eq!((charge.effect.may_be_applied, &charge.effect.pin), (false, &None));
     assert_eq!(charge.effect.first_started_at, Some(at(SECOND)));
     assert_eq!((notify.state, &notify.result), (StepState::Started, &None));
-    assert_eq!((notify.effect.may_be_applied, &notify.effect.pin), (true, &Some(*notify_pin)));
+    assert_eq!((notify.effect.may_be_applied, &notify.effect.pin), (true, &Some(notify_pin)));
     assert_eq!(notify.effect.first_started_at, Some(at(3 * SECOND)));
     assert!(!record.effect.may_be_applied, "the handler has no effect of its own");
 

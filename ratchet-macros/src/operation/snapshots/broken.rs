@@ -41,7 +41,7 @@ const _: () = {
     }
 };
 ::core::compile_error!(
-    "R015: `versoin` is no argument of an operation\nhelp: did you mean `version`? There are `name`, `version`, `key`, `destination`, `on_unknown`, `reconcile`, `reconcile_after`, `retry`, `timeout`, `retention`, `replay_within`, `queue`, `concurrency`, `priority`, `new_identity`, `allow` and `crate`",
+    "R015: `versoin` is no argument of an operation\nhelp: did you mean `version`? There are `name`, `version`, `key`, `destination`, `on_unknown`, `reconcile`, `reconcile_after`, `retry`, `timeout`, `retention`, `replay_within`, `queue`, `concurrency`, `priority`, `new_identity`, `schema`, `allow` and `crate`",
 )
 ::core::compile_error!(
     "R015: `soon` is no duration: it does not begin with a whole number\nhelp: write a number and a unit, such as `timeout = \"30s\"`",

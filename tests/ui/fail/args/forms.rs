@@ -54,4 +54,9 @@ async fn nobody(a: u64, b: u64) -> Result<(), Failure> {
     Ok(())
 }
 
+#[ratchet::operation(name = "a", version = "1", key = "x:<a>", schema = true)]
+async fn a_word_with_a_value(a: u64, b: u64) -> Result<(), Failure> {
+    Ok(())
+}
+
 fn main() {}

@@ -40,4 +40,9 @@ async fn not_json(id: u64, other: NotStored) -> Result<(), Failure> {
     Ok(())
 }
 
+#[ratchet::operation(name = "f", version = "1", key = "refund:<id>:<refund_amount>")]
+async fn amount_as_text(id: u64, refund_amount: std::borrow::Cow<'static, str>) -> Result<(), Failure> {
+    Ok(())
+}
+
 fn main() {}

@@ -53,4 +53,15 @@ async fn unknown_nested_field(_input: Order) -> Result<(), Failure> {
     Ok(())
 }
 
+#[derive(Serialize, Deserialize, Input)]
+struct Payout {
+    id: u64,
+    amount: String,
+}
+
+#[ratchet::operation(name = "g", version = "1", key = "payout:<id>:<amount>")]
+async fn amount_as_text(_input: Payout) -> Result<(), Failure> {
+    Ok(())
+}
+
 fn main() {}

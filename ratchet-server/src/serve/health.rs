@@ -1,0 +1,30 @@
+//! What load balancers and monitors ask.
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+use super::App;
+use super::problem::Problem;
+
+pub(super) fn router() -> Router<App> {
+    Router::new().route("/healthz", get(alive)).route("/readyz", get(ready)).route("/metrics", get(metrics))
+}
+
+/// The process answers, whatever the store does: a restart would not help a store.
+async fn alive() -> &'static str {
+    "ok\n"
+}
+
+/// The store answers too.
+async fn ready(State(app): State<App>) -> Result<&'static str, Problem> {
+    app.ledger().mark().await?;
+    Ok("ok\n")
+}
+
+async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
+    let text = app.metrics().text(&app).await?;
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
+}

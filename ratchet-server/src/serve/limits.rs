@@ -1,0 +1,34 @@
+//! What one caller may take of the server.
+
+use std::time::Duration;
+
+use clap::Args;
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Limits {
+    /// How many connections may be open at once; more wait to be accepted.
+    #[arg(long, default_value_t = 4096)]
+    pub(crate) connections: usize,
+    /// How many requests may be under way at once; more are answered with 503.
+    #[arg(long, default_value_t = 1024)]
+    pub(crate) requests: usize,
+    /// How many requests a key may make in a second; more are answered with 429.
+    #[arg(long, default_value_t = 500)]
+    pub(crate) rate: u32,
+    /// The most bytes that the body of a request may have.
+    #[arg(long, default_value_t = 512 * 1024)]
+    pub(crate) body: usize,
+    /// How many seconds a client may take to send the head of a request, again its body, and to read something of the answer.
+    #[arg(long, default_value = "10", value_parser = seconds)]
+    pub(crate) patience: Duration,
+    /// How many seconds what is under way may go on after the server was asked to stop.
+    #[arg(long, default_value = "20", value_parser = seconds)]
+    pub(crate) grace: Duration,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    match text.parse() {
+        Ok(seconds @ 1..=3600) => Ok(Duration::from_secs(seconds)),
+        _ => Err("a number of seconds from 1 to 3600".to_owned()),
+    }
+}

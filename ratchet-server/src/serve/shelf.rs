@@ -1,0 +1,177 @@
+//! What the server keeps in the store beside records, as typed documents.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ratchet::ledger::{Document, DocumentId, DocumentQuery, DocumentWrite, DocumentWritten, SharedLedger};
+use ratchet::{DocumentKind, DocumentName, LedgerError, Namespace, PayloadError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// For how long [`Shelf::recent`] answers from memory: a key that is revoked elsewhere is good for so long.
+const RECENT: Duration = Duration::from_secs(2);
+
+/// How many documents stay in memory.
+const MOST_IN_MEMORY: usize = 10_000;
+
+/// One kind of documents.
+pub(crate) trait Kept: Serialize + DeserializeOwned {
+    const KIND: DocumentKind;
+}
+
+/// The server's documents. What it writes itself it sees at once.
+pub(crate) struct Shelf {
+    ledger: SharedLedger,
+    memory: Mutex<HashMap<DocumentId, Seen>>,
+}
+
+/// What stood under a name at some point.
+#[derive(Clone)]
+struct Seen {
+    at: Instant,
+    document: Option<Document>,
+}
+
+/// Why a document cannot be kept.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum KeepError {
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Body(#[from] PayloadError),
+}
+
+impl Shelf {
+    pub(crate) fn new(ledger: SharedLedger) -> Self {
+        Self { ledger, memory: Mutex::default() }
+    }
+
+    /// A document as it stands now. A name that no document can have has none.
+    pub(crate) async fn read<T: Kept>(
+        &self,
+        namespace: &Namespace,
+        name: &str,
+    ) -> Result<Option<T>, LedgerError> {
+        let Some(id) = id_of::<T>(namespace, name) else { return Ok(None) };
+        let found = self.look_up(id).await?;
+        found.as_ref().map(decoded).transpose()
+    }
+
+    /// A document as it stood two seconds ago at the most.
+    pub(crate) async fn recent<T: Kept>(
+        &self,
+        namespace: &Namespace,
+        name: &str,
+    ) -> Result<Option<T>, LedgerError> {
+        let Some(id) = id_of::<T>(namespace, name) else { return Ok(None) };
+        let found = match self.remembered(&id) {
+            Some(seen) => seen.document,
+            None => self.look_up(id).await?,
+        };
+        found.as_ref().map(decoded).transpose()
+    }
+
+    /// Makes a document; `false` if there is one of this name.
+    pub(crate) async fn create<T: Kept>(
+        &self,
+        namespace: &Namespace,
+        name: &str,
+        value: &T,
+    ) -> Result<bool, KeepError> {
+        let Some(id) = id_of::<T>(namespace, name) else { return Ok(false) };
+        let body = Document::body(value)?;
+        Ok(self.write(DocumentWrite::new(id, body)).await?.is_done())
+    }
+
+    /// Replaces what stands by what `change` makes of it, and gives that; `None` of `change` leaves it as it is.
+    pub(crate) async fn change<T: Kept>(
+        &self,
+        namespace: &Namespace,
+        name: &str,
+        mut change: impl FnMut(Option<T>) -> Option<T> + Send,
+    ) -> Result<Option<T>, KeepError> {
+        let Some(id) = id_of::<T>(namespace, name) else { return Ok(None) };
+        let mut standing = self.look_up(id.clone()).await?;
+        loop {
+            let Some(next) = change(standing.as_ref().map(decoded).transpose()?) else { return Ok(None) };
+            let body = Document::body(&next)?;
+            let write = match &standing {
+                Some(seen) => DocumentWrite::replacing(seen, body),
+                None => DocumentWrite::new(id.clone(), body),
+            };
+            match self.write(write).await? {
+                DocumentWritten::Done => return Ok(Some(next)),
+                DocumentWritten::Other(other) => standing = other,
+            }
+        }
+    }
+
+    /// All documents of a kind in one namespace, with their names.
+    pub(crate) async fn all<T: Kept>(&self, namespace: &Namespace) -> Result<Vec<(String, T)>, LedgerError> {
+        let mut all: Vec<(String, T)> = Vec::new();
+        loop {
+            let page = self.page(namespace, all.last().map(|(name, _)| name.as_str())).await?;
+            if page.is_empty() {
+                return Ok(all);
+            }
+            all.extend(page);
+        }
+    }
+
+    /// Up to a hundred documents of a kind in one namespace behind the name `after`, in the order of their names.
+    pub(crate) async fn page<T: Kept>(
+        &self,
+        namespace: &Namespace,
+        after: Option<&str>,
+    ) -> Result<Vec<(String, T)>, LedgerError> {
+        let after = after.and_then(|name| DocumentName::new(name).ok());
+        let query = DocumentQuery { after, ..DocumentQuery::of(T::KIND, namespace.clone()) };
+        let page = self.ledger.documents(query).await?;
+        page.iter().map(|document| Ok((document.id.name.as_str().to_owned(), decoded(document)?))).collect()
+    }
+
+    /// Deletes a document as it stands, unless somebody writes it at the same time.
+    pub(crate) async fn delete<T: Kept>(&self, namespace: &Namespace, name: &str) -> Result<(), LedgerError> {
+        let Some(id) = id_of::<T>(namespace, name) else { return Ok(()) };
+        if let Some(standing) = self.look_up(id).await? {
+            let _ = self.write(DocumentWrite::deleting(&standing)).await?;
+        }
+        Ok(())
+    }
+
+    fn remembered(&self, id: &DocumentId) -> Option<Seen> {
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        memory.get(id).filter(|seen| seen.at.elapsed() < RECENT).cloned()
+    }
+
+    async fn look_up(&self, id: DocumentId) -> Result<Option<Document>, LedgerError> {
+        let at = Instant::now();
+        let found = self.ledger.document(id.clone()).await?;
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if memory.len() >= MOST_IN_MEMORY {
+            memory.retain(|_, seen| seen.at.elapsed() < RECENT);
+        }
+        if memory.len() < MOST_IN_MEMORY {
+            memory.insert(id, Seen { at, document: found.clone() });
+        }
+        Ok(found)
+    }
+
+    async fn write(&self, write: DocumentWrite) -> Result<DocumentWritten, LedgerError> {
+        let id = write.id.clone();
+        let written = self.ledger.write_document(write).await;
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        written
+    }
+}
+
+fn id_of<T: Kept>(namespace: &Namespace, name: &str) -> Option<DocumentId> {
+    let name = DocumentName::new(name).ok()?;
+    Some(DocumentId { kind: T::KIND, namespace: namespace.clone(), name })
+}
+
+fn decoded<T: Kept>(document: &Document) -> Result<T, LedgerError> {
+    let damaged = |_| LedgerError::Damaged { what: format!("a document of kind {} cannot be read", T::KIND) };
+    document.body.decode().map_err(damaged)
+}

@@ -1,0 +1,71 @@
+//! Finds the record of a step or job, for those who may know of it.
+
+use ratchet::ledger::Cursor;
+use ratchet::{Cause, Record, Refusal, Stored};
+use serde_json::Value;
+
+use super::runs::Run;
+use crate::serve::App;
+use crate::serve::auth::{Grant, Scope};
+use crate::serve::problem::Problem;
+
+/// The record at a place, if it is one of the caller's namespace and operations. For everybody else there is none.
+pub(super) async fn of_namespace(
+    app: &App,
+    grant: &Grant,
+    place: Cursor,
+    what: &'static str,
+) -> Result<Record, Problem> {
+    match app.ledger().at(place).await? {
+        Some(Stored::Record(record))
+            if record.id.namespace == grant.namespace && grant.allows(&record.id.operation) =>
+        {
+            Ok(*record)
+        }
+        _ => Err(Problem::not_found(what)),
+    }
+}
+
+/// The same for an operator, or for the producer whom it belongs to.
+pub(super) async fn of_reader(
+    app: &App,
+    grant: &Grant,
+    place: Cursor,
+    what: &'static str,
+) -> Result<Record, Problem> {
+    let record = of_namespace(app, grant, place, what).await?;
+    if grant.has(Scope::Operator) || is_own(app, grant, &record).await? {
+        Ok(record)
+    } else {
+        Err(Problem::not_found(what))
+    }
+}
+
+/// Whether a producer enqueued the record: in a run of its own.
+pub(super) async fn is_own(app: &App, grant: &Grant, record: &Record) -> Result<bool, Problem> {
+    let Some(group) = &record.group else { return Ok(false) };
+    let run: Option<Run> = app.shelf().recent(&grant.namespace, group.as_str()).await?;
+    Ok(grant.has(Scope::Producer) && run.is_some_and(|run| run.owner == grant.name))
+}
+
+/// The stored result as JSON.
+pub(super) fn result_of(record: &Record) -> Option<Value> {
+    record.result.as_ref().and_then(|result| result.decode().ok())
+}
+
+/// Why the last attempt did not end well, in one line.
+pub(super) fn cause_of(record: &Record) -> Option<String> {
+    record.cause.as_ref().map(Cause::to_string)
+}
+
+/// Why the ledger refused a command.
+pub(super) fn refused(refusal: &Refusal) -> Problem {
+    let code = match refusal {
+        Refusal::NoRecord => return Problem::not_found("step"),
+        Refusal::Superseded => "LEASE_SUPERSEDED",
+        Refusal::RiskNotAccepted(_) => "DUPLICATE_RISK",
+        Refusal::ReplayOver(_) => "REPLAY_OVER",
+        _ => "WRONG_STATE",
+    };
+    Problem::refused(code, refusal.to_string())
+}

@@ -1,0 +1,10 @@
+//! The protocol as published clients speak it, with the program as people start it.
+
+mod keys;
+mod languages;
+mod limits;
+mod operating;
+mod producing;
+mod schema;
+mod support;
+mod working;

@@ -1,0 +1,143 @@
+//! Inserts new records. What neighbours share is a parameter of one statement, so that only what differs has to be taken
+//! out of JSON.
+
+use ratchet_core::decide::{SubmitDecision, decide_beside};
+use ratchet_core::{After, GroupId, Record, Submission, Submitted, Timestamp, serde_json};
+use serde::Serialize;
+use sqlx::SqliteConnection;
+
+use crate::error::{Fault, While as _};
+use crate::hex;
+use crate::row::{ROWS_PER_STATEMENT, rows_as_json};
+
+/// Makes records of the rows in `?1`: a key, a fingerprint and an input each.
+macro_rules! insert {
+    () => {
+        "INSERT INTO ratchet_records (namespace, operation, key, generation, version, fingerprint, queue, priority, \
+             created_at, state, ready_at, policy, contract, input, group_id, after_id, comes_after) \
+         SELECT ?2, ?3, value ->> 0, ?4, ?5, unhex(value ->> 1), ?6, ?7, ?8, ?9, ?10, ?11, ?12, value ->> 2, ?13, ?14, \
+             ?15 FROM json_each(?1)"
+    };
+}
+
+const INSERT: &str = insert!();
+
+/// Only if none of the keys is taken.
+const INSERT_ALL_OR_NONE: &str = concat!(
+    insert!(),
+    " WHERE NOT EXISTS (SELECT 1 FROM json_each(?1) AS w CROSS JOIN ratchet_records AS r \
+            INDEXED BY ratchet_records_identity \
+            WHERE r.namespace = ?2 AND r.operation = ?3 AND r.key = w.value ->> 0) \
+        AND NOT EXISTS (SELECT 1 FROM json_each(?1) AS w CROSS JOIN ratchet_tombstones AS t \
+            WHERE t.namespace = ?2 AND t.operation = ?3 AND t.key = w.value ->> 0)"
+);
+
+/// Records in their order, which becomes the order of a listing; `after` is the row of the one that they come after.
+pub(crate) async fn records(
+    connection: &mut SqliteConnection,
+    records: &[&Record],
+    after: Option<i64>,
+) -> Result<(), Fault> {
+    for alike in records.chunk_by(|one, next| are_alike(one, next)) {
+        for rows in alike.chunks(ROWS_PER_STATEMENT) {
+            run(connection, INSERT, rows, after).await?;
+        }
+    }
+    Ok(())
+}
+
+/// What came of submissions that were inserted without a look before.
+pub(crate) enum Inserted {
+    /// All of them are on record.
+    All(Vec<Submitted>),
+    /// None of them, since some key is taken.
+    NoneOfThem,
+    /// They differ in more than one statement can say.
+    NotTried,
+}
+
+/// Submits with one statement, which is a transaction by itself, if all keys are new.
+///
+/// Nearly all submissions are the first of their key, and every further statement would be waited for.
+pub(crate) async fn submit_if_first(
+    connection: &mut SqliteConnection,
+    submissions: &[&Submission],
+    now: Timestamp,
+) -> Result<Inserted, Fault> {
+    let mut new = Vec::with_capacity(submissions.len());
+    for submission in submissions {
+        match decide_beside(None, submission, now) {
+            SubmitDecision::Insert { record, audit: None } if record.after.is_none() => new.push(record),
+            _ => return Ok(Inserted::NotTried),
+        }
+    }
+    let rows: Vec<&Record> = new.iter().map(|record| &**record).collect();
+    let fits = rows.len() <= ROWS_PER_STATEMENT && rows.windows(2).all(|two| are_alike(two[0], two[1]));
+    if !fits || !are_distinct(&rows) {
+        return Ok(Inserted::NotTried);
+    }
+    if run(connection, INSERT_ALL_OR_NONE, &rows, None).await? == 0 {
+        return Ok(Inserted::NoneOfThem);
+    }
+    Ok(Inserted::All(new.into_iter().map(|record| Submitted::New { id: record.id }).collect()))
+}
+
+fn are_distinct(records: &[&Record]) -> bool {
+    let mut keys: Vec<&str> = records.iter().map(|record| record.id.key.as_str()).collect();
+    keys.sort_unstable();
+    keys.windows(2).all(|two| two[0] != two[1])
+}
+
+/// Whether new records differ in nothing but their key, fingerprint and input.
+fn are_alike(one: &Record, other: &Record) -> bool {
+    one.id.namespace == other.id.namespace
+        && one.id.operation == other.id.operation
+        && one.id.generation == other.id.generation
+        && one.version == other.version
+        && one.queue == other.queue
+        && one.priority == other.priority
+        && one.created_at == other.created_at
+        && one.state == other.state
+        && one.ready_at == other.ready_at
+        && one.policy == other.policy
+        && one.effect == other.effect
+        && one.group == other.group
+        && one.after == other.after
+}
+
+async fn run(
+    connection: &mut SqliteConnection,
+    statement: &'static str,
+    records: &[&Record],
+    after: Option<i64>,
+) -> Result<u64, Fault> {
+    let Some(first) = records.first() else { return Ok(0) };
+    let rows: Vec<_> = records
+        .iter()
+        .map(|record| (record.id.key.as_str(), hex::encode(&record.fingerprint), record.input.as_str()))
+        .collect();
+    let done = sqlx::query(statement)
+        .bind(rows_as_json(&rows)?)
+        .bind(first.id.namespace.as_str())
+        .bind(first.id.operation.as_str())
+        .bind(i64::from(first.id.generation.get()))
+        .bind(first.version.as_str())
+        .bind(first.queue.as_str())
+        .bind(i64::from(first.priority.0))
+        .bind(first.created_at.as_millis())
+        .bind(first.state.as_str())
+        .bind(first.ready_at.as_millis())
+        .bind(json(&first.policy)?)
+        .bind(json(&first.effect.contract)?)
+        .bind(first.group.as_ref().map(GroupId::as_str))
+        .bind(after)
+        .bind(first.after.as_ref().map(After::to_stored))
+        .execute(connection)
+        .await
+        .while_trying("insert records")?;
+    Ok(done.rows_affected())
+}
+
+fn json<T: Serialize>(value: &T) -> Result<String, Fault> {
+    serde_json::to_string(value).map_err(|_| Fault::Damaged("a record cannot be written as JSON"))
+}
