@@ -7,8 +7,9 @@ use std::time::Duration;
 use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Command, Refusal, Stored};
 use ratchet_core::ledger::{
-    Capabilities, Claim, Count, Declaration, Declared, Filter, HighWaterFile, Inspection, Ledger,
-    LedgerFuture, MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
+    AuditPage, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
+    DocumentQuery, DocumentWrite, DocumentWritten, Filter, HighWaterFile, Inspection, Ledger, LedgerFuture,
+    MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use ratchet_core::{
     Attempt, AuditEntry, HiddenPaths, Key, Namespace, Record, RecordId, Submission, Submitted,
@@ -90,6 +91,10 @@ impl<W: Way> Ledger for Through<W> {
         self.0.expire(limit)
     }
 
+    fn follow(&self, limit: usize) -> LedgerFuture<'_, usize> {
+        self.0.carry("follow", self.0.store().follow(limit))
+    }
+
     fn purge(&self, limit: usize) -> LedgerFuture<'_, usize> {
         self.0.carry("purge", self.0.store().purge(limit))
     }
@@ -115,6 +120,14 @@ impl<W: Way> Ledger for Through<W> {
         self.0.carry("look for questions", self.0.store().to_reconcile(namespace, served, limit))
     }
 
+    fn places(&self, ids: Vec<RecordId>) -> LedgerFuture<'_, Vec<Option<Cursor>>> {
+        self.0.store().places(ids)
+    }
+
+    fn at(&self, place: Cursor) -> LedgerFuture<'_, Option<Stored>> {
+        self.0.store().at(place)
+    }
+
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {
         self.0.store().list(filter)
     }
@@ -125,6 +138,15 @@ impl<W: Way> Ledger for Through<W> {
 
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>> {
         self.0.store().audit(id)
+    }
+
+    fn audit_log(
+        &self,
+        namespace: Namespace,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> LedgerFuture<'_, AuditPage> {
+        self.0.store().audit_log(namespace, before, limit)
     }
 
     fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {
@@ -149,6 +171,18 @@ impl<W: Way> Ledger for Through<W> {
 
     fn high_water_file(&self) -> Option<HighWaterFile> {
         self.0.store().high_water_file()
+    }
+
+    fn document(&self, id: DocumentId) -> LedgerFuture<'_, Option<Document>> {
+        self.0.store().document(id)
+    }
+
+    fn documents(&self, query: DocumentQuery) -> LedgerFuture<'_, Vec<Document>> {
+        self.0.store().documents(query)
+    }
+
+    fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten> {
+        self.0.store().write_document(write)
     }
 
     fn inspect(&self) -> LedgerFuture<'_, Inspection> {

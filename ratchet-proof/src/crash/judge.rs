@@ -77,9 +77,9 @@ impl Findings {
         let happened = own > 0 || steps.len() == 2 && steps.iter().all(|count| *count > 0);
         let wrong = match record.state {
             State::Succeeded => !happened,
-            State::Failed | State::Exhausted | State::Cancelled => happened,
+            State::Failed | State::Exhausted | State::Cancelled | State::Skipped => happened,
             State::Uncertain => record.uncertainty.is_none(),
-            State::Pending | State::Running => true,
+            State::Waiting | State::Pending | State::Running => true,
             State::Abandoned => false,
         };
         if wrong {

@@ -126,6 +126,7 @@ fn request(effect: &Effect) -> PinRequest {
         scope: Scope::of("bank"),
         request: Fingerprint::of(b"body").into(),
         kept: None,
+        sent_before: false,
     }
 }
 
@@ -147,6 +148,8 @@ fn submission(scenario: &Scenario) -> Submission {
         not_before: None,
         queue: Queue::DEFAULT,
         priority: Priority::default(),
+        group: None,
+        after: None,
         renewal: None,
     }
 }

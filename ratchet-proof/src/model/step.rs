@@ -316,7 +316,7 @@ impl Protocol {
             }
             Order::Cancel(row) => self.apply(world, row, &Command::Cancel { by, reason }).ok().map(|_| ()),
             Order::Replay { row, accept_risk } => {
-                let command = Command::Replay { by, reason, accept_risk };
+                let command = Command::Replay { by, reason, accept_risk, at_most: None };
                 self.apply(world, row, &command).ok()?;
                 world.seen.risk_accepted |= accept_risk;
                 Some(())
