@@ -6,7 +6,7 @@
 //! lease, retry and replay to the destination.
 //!
 //! ```
-//! use ratchet::{Context, Ending, Enqueued, Failure, Input, Ratchet};
+//! use ratchet::{Context, Enqueued, Failure, Input, Ratchet};
 //!
 //! #[derive(serde::Serialize, serde::Deserialize, Input)]
 //! struct SendReceipt {

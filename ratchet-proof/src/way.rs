@@ -39,6 +39,10 @@ pub(crate) trait Way: fmt::Debug + Send + Sync + Sized + 'static {
     fn expire(&self, limit: usize) -> LedgerFuture<'_, usize> {
         self.carry("expire", self.store().expire(limit))
     }
+
+    fn wakeups(&self) -> watch::Receiver<u64> {
+        self.store().wakeups()
+    }
 }
 
 /// What is asked of a record.
@@ -198,7 +202,7 @@ impl<W: Way> Ledger for Through<W> {
     }
 
     fn wakeups(&self) -> watch::Receiver<u64> {
-        self.0.store().wakeups()
+        self.0.wakeups()
     }
 
     fn wake(&self) {

@@ -40,6 +40,7 @@ pub(super) async fn run(shared: Arc<Shared>, mut ended: UnboundedReceiver<Report
     let mut reports = Vec::new();
     loop {
         tokio::select! {
+            biased;
             Some(untold) = calls.join_next(), if !calls.is_empty() => {
                 for report in untold.unwrap_or_default() {
                     alone.spawn(tell(Arc::clone(&shared), report));
@@ -103,6 +104,7 @@ pub(super) async fn settle(shared: &Shared, id: &RecordId, token: Token, outcome
         sleep(LAST_REPORT).await;
     };
     tokio::select! {
+        biased;
         answer = report(&*shared.ledger, id, token, outcome) => told(shared, id, outcome, &answer),
         () = given_up => tracing::error!(outcome = outcome.kind().as_str(), "the outcome could not be written before the end"),
     }

@@ -1,12 +1,13 @@
 //! The way to the store: calls are late, fail, or are carried out without an answer.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Command, Refusal, Stored};
 use ratchet_core::ledger::{Ledger, LedgerFuture, Order};
 use ratchet_core::{LedgerError, MemoryLedger, Record, RecordId, Submission, Submitted};
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::chance::Chance;
@@ -28,18 +29,25 @@ pub(crate) struct Network {
     faulty: AtomicBool,
     broken: Option<Mutation>,
     stale_accepted: AtomicU64,
+    sleepers: Sleepers,
 }
+
+/// A channel for each who sleeps: those who share one are woken in an order that no seed sets.
+type Sleepers = Arc<Mutex<Vec<watch::Sender<u64>>>>;
 
 impl Network {
     pub(crate) fn new(store: Arc<MemoryLedger>, seed: u64, broken: Option<Mutation>) -> Arc<Self> {
         let chance = Chance::new(seed);
-        Arc::new(Self {
+        let network = Arc::new(Self {
             store,
             chance,
             faulty: AtomicBool::new(true),
             broken,
             stale_accepted: AtomicU64::new(0),
-        })
+            sleepers: Sleepers::default(),
+        });
+        tokio::spawn(wake_in_order(network.store.wakeups(), Arc::clone(&network.sleepers)));
+        network
     }
 
     pub(crate) fn stop_faults(&self) {
@@ -119,6 +127,14 @@ impl Network {
     }
 }
 
+async fn wake_in_order(mut store: watch::Receiver<u64>, sleepers: Sleepers) {
+    while store.changed().await.is_ok() {
+        let number = *store.borrow_and_update();
+        let mut sleepers = sleepers.lock().unwrap_or_else(PoisonError::into_inner);
+        sleepers.retain(|sleeper| sleeper.send(number).is_ok());
+    }
+}
+
 fn cut() -> LedgerError {
     LedgerError::Store { doing: "answer", source: "the connection was cut".into() }
 }
@@ -149,6 +165,12 @@ impl Way for Network {
     fn apply(self: &Arc<Self>, orders: Vec<Order>) -> LedgerFuture<'_, Vec<Result<Answer, Refusal>>> {
         self.double(&orders);
         self.carry("apply", Box::pin(self.obey(orders)))
+    }
+
+    fn wakeups(&self) -> watch::Receiver<u64> {
+        let (sender, receiver) = watch::channel(*self.store.wakeups().borrow());
+        self.sleepers.lock().unwrap_or_else(PoisonError::into_inner).push(sender);
+        receiver
     }
 
     fn expire(&self, limit: usize) -> LedgerFuture<'_, usize> {
