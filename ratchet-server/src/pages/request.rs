@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use axum::Form;
+use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
@@ -15,6 +16,7 @@ use super::fault::Fault;
 use super::layout::document;
 use super::session::Session;
 use crate::serve::auth::{self, Scope};
+use crate::serve::{App, read_body};
 
 /// The name of the cookie.
 pub(super) const COOKIE: &str = "ratchet_session";
@@ -84,7 +86,11 @@ impl Fields {
         found.map_or("", |(_, value)| value.trim())
     }
 
-    async fn read(request: Request) -> Result<Self, Response> {
+    /// A form that stays out for too long would hold a place of the server.
+    async fn read(request: Request, app: &App) -> Result<Self, Response> {
+        let (parts, body) = request.into_parts();
+        let bytes = read_body(body, app).await.map_err(|_| Fault::Unreadable.into_response())?;
+        let request = Request::from_parts(parts, Body::from(bytes));
         let form: Result<Form<Vec<(String, String)>>, _> = Form::from_request(request, &()).await;
         form.map(|Form(fields)| Self(fields)).map_err(|_| Fault::Unreadable.into_response())
     }
@@ -116,11 +122,11 @@ pub(super) struct OwnForm(pub(super) Fields);
 impl FromRequest<Pages> for OwnForm {
     type Rejection = Response;
 
-    async fn from_request(request: Request, _: &Pages) -> Result<Self, Response> {
+    async fn from_request(request: Request, pages: &Pages) -> Result<Self, Response> {
         if !is_from_here(request.headers()) {
             return Err(Fault::NotOurs.into_response());
         }
-        Ok(Self(Fields::read(request).await?))
+        Ok(Self(Fields::read(request, &pages.app).await?))
     }
 }
 

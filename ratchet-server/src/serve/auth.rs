@@ -85,15 +85,21 @@ impl Grant {
 /// # Errors
 /// 401 if there is no such key, or it is expired or revoked: which of these is not told. 429 if it asks too often.
 pub(crate) async fn authenticate(app: &App, key: &str) -> Result<Grant, Problem> {
+    let grant = identify(app, key).await?;
+    app.rates().take(&grant.id, Instant::now()).map_err(|seconds| {
+        let text = "this key has made as many requests as it may in a second";
+        Problem::new(StatusCode::TOO_MANY_REQUESTS, "QUOTA_EXCEEDED", text).retry_after(seconds.get())
+    })?;
+    Ok(grant)
+}
+
+/// The same, however often it asks.
+async fn identify(app: &App, key: &str) -> Result<Grant, Problem> {
     let presented = Presented::parse(key).ok_or_else(unknown_key)?;
     let stored = app.shelf().recent::<StoredKey>(&KEPT_IN, presented.id).await?.ok_or_else(unknown_key)?;
     if !presented.fits(&stored.hash) || !stored.is_good(app.now()) {
         return Err(unknown_key());
     }
-    app.rates().take(presented.id, Instant::now()).map_err(|seconds| {
-        let text = "this key has made as many requests as it may in a second";
-        Problem::new(StatusCode::TOO_MANY_REQUESTS, "QUOTA_EXCEEDED", text).retry_after(seconds.get())
-    })?;
     Ok(Grant::of(presented.id, stored))
 }
 
@@ -111,15 +117,33 @@ fn unknown_key() -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", text)
 }
 
-async fn of_request(parts: &Parts, app: &App, scopes: &[Scope]) -> Result<Grant, Problem> {
+fn key_of(parts: &Parts) -> Result<&str, Problem> {
     let header = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let (scheme, key) = header.and_then(|value| value.split_once(' ')).ok_or_else(unknown_key)?;
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err(unknown_key());
     }
-    let grant = authenticate(app, key.trim()).await?;
+    Ok(key.trim())
+}
+
+async fn of_request(parts: &Parts, app: &App, scopes: &[Scope]) -> Result<Grant, Problem> {
+    let grant = authenticate(app, key_of(parts)?).await?;
     grant.require(scopes)?;
     Ok(grant)
+}
+
+/// A caller that says how a job stands or has ended. No rate holds it: a report that is refused is a known outcome lost, and
+/// the effect would be tried again.
+pub(crate) struct Executing(pub(crate) Grant);
+
+impl FromRequestParts<App> for Executing {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let grant = identify(app, key_of(parts)?).await?;
+        grant.require(&[Scope::Worker])?;
+        Ok(Self(grant))
+    }
 }
 
 /// What a handler asks for whom a kind of key may call; the body is not read for others.

@@ -43,7 +43,7 @@ fn is_json(request: &Request) -> bool {
 }
 
 /// A body that stays out for too long would hold a place of the server.
-async fn read(body: Body, app: &App) -> Result<axum::body::Bytes, Problem> {
+pub(crate) async fn read(body: Body, app: &App) -> Result<axum::body::Bytes, Problem> {
     let limit = app.limits().body;
     match timeout(app.limits().patience, to_bytes(body, limit)).await {
         Ok(Ok(bytes)) => Ok(bytes),

@@ -68,11 +68,25 @@ impl Metrics {
 
 /// A request was answered.
 pub(super) fn answered(method: &Method, route: &str, status: StatusCode, took: Duration) {
-    let (method, route, status) = (method.to_string(), route.to_owned(), status.as_u16().to_string());
-    counter!("ratchet_http_requests_total", "method" => method.clone(), "route" => route.clone(), "status" => status)
+    let (method, route, status) = (known(method), route.to_owned(), status.as_u16().to_string());
+    counter!("ratchet_http_requests_total", "method" => method, "route" => route.clone(), "status" => status)
         .increment(1);
     histogram!("ratchet_http_request_seconds", "method" => method, "route" => route)
         .record(took.as_secs_f64());
+}
+
+/// Callers can make methods up, and each would be a series that is kept for ever.
+fn known(method: &Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "HEAD" => "HEAD",
+        "POST" => "POST",
+        "PUT" => "PUT",
+        "PATCH" => "PATCH",
+        "DELETE" => "DELETE",
+        "OPTIONS" => "OPTIONS",
+        _ => "other",
+    }
 }
 
 /// Counts records; what is no number of records is shown at once.
@@ -126,6 +140,14 @@ fn show_records(known: &mut BTreeSet<Labels>, counted: &BTreeMap<Labels, u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn methods_that_callers_make_up_are_one_series() {
+        assert_eq!(known(&Method::PATCH), "PATCH");
+        for made_up in ["get", "BREW", "X1"] {
+            assert_eq!(known(&Method::from_bytes(made_up.as_bytes()).unwrap()), "other");
+        }
+    }
 
     #[test]
     fn what_is_not_there_any_more_is_shown_as_none() {

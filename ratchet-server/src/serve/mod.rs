@@ -29,7 +29,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::level_filters::LevelFilter;
 
 pub(crate) use app::App;
-pub(crate) use body::Json;
+pub(crate) use body::{Json, read as read_body};
 use limits::Limits;
 
 use crate::error::Error;

@@ -14,7 +14,7 @@ use super::lease::Leased;
 use super::names::{self, JobId, StepId};
 use super::record::{of_namespace, of_reader, refused};
 use super::workers::{lease_of, worker};
-use crate::serve::auth::{Grant, Reader, Worker};
+use crate::serve::auth::{Executing, Grant, Reader};
 use crate::serve::problem::{Problem, Problems};
 use crate::serve::{App, Json};
 
@@ -110,7 +110,7 @@ pub(super) async fn cancel(
     request_body = HeartbeatBody, responses((status = 200, body = BeatBody), Problems))]
 pub(super) async fn heartbeat(
     State(app): State<App>,
-    Worker(grant): Worker,
+    Executing(grant): Executing,
     Path(job): Path<String>,
     Json(body): Json<HeartbeatBody>,
 ) -> Result<Json<BeatBody>, Problem> {
@@ -139,7 +139,7 @@ fn is_overdue(app: &App, record: &Record, token: Token) -> bool {
     request_body = ReportBody, responses((status = 200, body = ReportedBody), Problems))]
 pub(super) async fn report(
     State(app): State<App>,
-    Worker(grant): Worker,
+    Executing(grant): Executing,
     Path(job): Path<String>,
     Json(body): Json<ReportBody>,
 ) -> Result<Json<ReportedBody>, Problem> {

@@ -82,7 +82,9 @@ fn foretold(place: Cursor, record: &Record, now: Timestamp) -> PreviewBody {
     let preview = preview_replay(record, now);
     let needs_consent = matches!(preview.decision, Err(Refusal::RiskNotAccepted(_)));
     // An operation that may be duplicated runs again without consent; a person is told what that means all the same.
-    let forgotten = |effect: &UnconfirmedEffect| effect.recognised_until.is_none_or(|end| end <= now);
+    let forgotten = |effect: &UnconfirmedEffect| {
+        !effect.asked_first && effect.recognised_until.is_none_or(|end| end <= now)
+    };
     let replayable = needs_consent || preview.decision.is_ok();
     let risk = replayable && (needs_consent || preview.unconfirmed.iter().any(forgotten));
     let reason = match preview.decision {
@@ -127,10 +129,12 @@ pub(super) async fn replay(
     if foretold(place, &record, app.now()).duplicate_risk && !body.acknowledge_duplicate_risk {
         return Err(Problem::refused("DUPLICATE_RISK", UNRECOGNISED));
     }
+    // A risk is accepted only where there is one that the decision asks about: otherwise the destination is asked as usual.
+    let asks = matches!(preview_replay(&record, app.now()).decision, Err(Refusal::RiskNotAccepted(_)));
     let command = Command::Replay {
         by: grant.name,
         reason: body.reason,
-        accept_risk: body.acknowledge_duplicate_risk,
+        accept_risk: asks && body.acknowledge_duplicate_risk,
         at_most: Some(body.max_attempts),
     };
     let order = Order { id: record.id.clone(), command };
