@@ -13,7 +13,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::error::{Fault, While as _};
-use crate::readers::Readers;
+use crate::readers::{Readers, lent};
 use crate::session::Connector;
 
 /// The channel that notifications go through.
@@ -83,10 +83,7 @@ impl Bell {
             self.gathered.notified().await;
             sleep(PAUSE).await;
             // Told twice does no harm.
-            let sent = readers.read("wake other processes", |mut reader| async move {
-                let sent = notify(&mut reader, tone).await;
-                reader.keep(sent)
-            });
+            let sent = readers.read("wake other processes", lent!(|connection| notify(connection, tone)));
             if let Err(fault) = sent.await {
                 // They find the records at their next poll.
                 tracing::debug!(?fault, "workers of other processes were not woken");

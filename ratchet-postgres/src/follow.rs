@@ -1,8 +1,6 @@
 //! Records that wait until others have ended.
 
-use std::collections::HashMap;
-
-use ratchet_core::ledger::follow::Followed;
+use ratchet_core::ledger::follow::{Followed, IN_A_ROUND, Looked, MOST_ROUNDS, Waiting, Whose, endings};
 use ratchet_core::{Ending, RecordId, State};
 use sqlx::postgres::PgRow;
 use sqlx::{Connection as _, PgConnection};
@@ -14,45 +12,20 @@ use crate::options::Sources;
 use crate::row::{now, record_columns};
 use crate::write::column;
 
-/// Whose followers are to be decided about.
-pub(crate) enum Whose {
-    /// Of these records, which have ended.
-    Ended(Vec<RecordId>),
-    /// Of all: the next `limit` that wait, from behind this row on.
-    Any { behind: i64, limit: usize },
-}
-
-/// What came of it.
-#[derive(Debug, Default)]
-pub(crate) struct Looked {
-    pub(crate) decided: usize,
-    /// Whether something is due now.
-    pub(crate) due: bool,
-    /// The last of those that wait, if there may be more behind it.
-    pub(crate) last: Option<i64>,
-    /// Whether there was any.
-    pub(crate) waiting: bool,
-}
-
 const DOING: &str = "decide about records that wait";
-
-/// How many followers one round decides about, and how many rounds there are: the rest is found later.
-const BATCH: i64 = 256;
-const MOST_ROUNDS: usize = 64;
 
 pub(crate) async fn follow(
     connection: &mut PgConnection,
     whose: &Whose,
     sources: &Sources,
 ) -> Result<Looked, Fault> {
-    let mut looked = Looked::default();
-    let mut ended = match whose {
-        Whose::Ended(ids) => ids.clone(),
+    let (mut looked, mut ended) = match whose {
+        Whose::Ended(ids) => (Looked::default(), ids.clone()),
         Whose::Any { behind, limit } => {
             let found = waiting(connection, *behind, *limit).await?;
-            looked.waiting = !found.is_empty() || *behind > 0;
-            looked.last = found.last().filter(|_| found.len() == *limit).map(|(row, _)| *row);
-            looked.decide(connection, found, sources).await?
+            let mut looked = Looked::at(&found, *behind, *limit);
+            let skipped = looked.add(decide(connection, found, sources).await?);
+            (looked, skipped)
         }
     };
     for _ in 0..MOST_ROUNDS {
@@ -60,7 +33,7 @@ pub(crate) async fn follow(
             break;
         }
         let (found, before) = (of_ended(connection, &ended).await?, looked.decided);
-        ended.extend(looked.decide(connection, found, sources).await?);
+        ended.extend(looked.add(decide(connection, found, sources).await?));
         if looked.decided == before {
             break;
         }
@@ -68,49 +41,40 @@ pub(crate) async fn follow(
     Ok(looked)
 }
 
-/// The row of a record that waits, and how the one before it has ended, if it has.
-type Waiting = (i64, Option<Ending>);
-
-impl Looked {
-    /// Decides in a transaction of its own, and answers which are skipped. Those that somebody else holds are left for later.
-    async fn decide(
-        &mut self,
-        connection: &mut PgConnection,
-        found: Vec<Waiting>,
-        sources: &Sources,
-    ) -> Result<Vec<RecordId>, Fault> {
-        const LOCK: &str = concat!(
-            "SELECT ",
-            record_columns!(),
-            ", p.seen, p.place, ",
-            now!("$1"),
-            " AS now FROM unnest($2::bigint[]) AS w(id) \
-              CROSS JOIN LATERAL (SELECT p.xmin AS seen, p.ctid AS place, p.* FROM ratchet.progress AS p \
-                  WHERE p.record_id = w.id AND p.state = 'waiting' LIMIT 1 FOR UPDATE SKIP LOCKED) AS p \
-              CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS r WHERE r.id = w.id LIMIT 1) AS r"
-        );
-        let endings: HashMap<i64, Ending> =
-            found.into_iter().filter_map(|(row, ended)| Some((row, ended?))).collect();
-        if endings.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut transaction = connection.begin().await.while_trying(DOING)?;
-        let rows = sqlx::query(LOCK)
-            .bind(sources.now())
-            .bind(endings.keys().copied().collect::<Vec<_>>())
-            .fetch_all(&mut *transaction)
-            .await
-            .while_trying(DOING)?;
-        let mut loaded = desk::lay_out(&mut transaction, &rows).await?;
-        loaded.desk.log_damaged(&sources.logged);
-        let now = loaded.now;
-        let Followed { due, skipped } = loaded.desk.follow(&endings, || sources.moment(now));
-        desk::write(&mut transaction, &loaded).await?;
-        transaction.commit().await.while_trying(DOING)?;
-        self.decided += due + skipped.len();
-        self.due |= due > 0;
-        Ok(skipped)
+/// Decides in a transaction of its own. Those that somebody else holds are left for later.
+async fn decide(
+    connection: &mut PgConnection,
+    found: Vec<Waiting>,
+    sources: &Sources,
+) -> Result<Followed, Fault> {
+    const LOCK: &str = concat!(
+        "SELECT ",
+        record_columns!(),
+        ", p.seen, p.place, ",
+        now!("$1"),
+        " AS now FROM unnest($2::bigint[]) AS w(id) \
+          CROSS JOIN LATERAL (SELECT p.xmin AS seen, p.ctid AS place, p.* FROM ratchet.progress AS p \
+              WHERE p.record_id = w.id AND p.state = 'waiting' LIMIT 1 FOR UPDATE SKIP LOCKED) AS p \
+          CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS r WHERE r.id = w.id LIMIT 1) AS r"
+    );
+    let endings = endings(found);
+    if endings.is_empty() {
+        return Ok(Followed::default());
     }
+    let mut transaction = connection.begin().await.while_trying(DOING)?;
+    let rows = sqlx::query(LOCK)
+        .bind(sources.now())
+        .bind(endings.keys().copied().collect::<Vec<_>>())
+        .fetch_all(&mut *transaction)
+        .await
+        .while_trying(DOING)?;
+    let mut loaded = desk::lay_out(&mut transaction, &rows).await?;
+    loaded.desk.log_damaged(&sources.logged);
+    let now = loaded.now;
+    let followed = loaded.desk.follow(&endings, || sources.moment(now));
+    desk::write(&mut transaction, &loaded).await?;
+    transaction.commit().await.while_trying(DOING)?;
+    Ok(followed)
 }
 
 /// How the record in `e` stands, which may be a tombstone.
@@ -158,7 +122,7 @@ async fn of_ended(connection: &mut PgConnection, ended: &[RecordId]) -> Result<V
         .bind(column(ended, |id| id.operation.as_str()))
         .bind(column(ended, |id| id.key.as_str()))
         .bind(column(ended, |id| i64::from(id.generation.get())))
-        .bind(BATCH)
+        .bind(IN_A_ROUND)
         .fetch_all(connection)
         .await
         .while_trying(DOING)?;

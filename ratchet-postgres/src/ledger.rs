@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
-use ratchet_core::ledger::follow::{Followers, ended, waits_again};
+use ratchet_core::ledger::follow::{Followers, Looked, MOST_LOOKED_AT, Whose, ended, waits_again};
 use ratchet_core::ledger::{
     AuditPage, AwaitedEnds, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
     DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
@@ -25,17 +25,13 @@ use tokio::task::JoinSet;
 use crate::bell::Bell;
 use crate::claim::Claiming;
 use crate::error::Fault;
-use crate::follow::{Looked, Whose};
 use crate::held::Held;
 use crate::lane::Lane;
 use crate::options::{Opened, PostgresOptions, Sources};
-use crate::readers::{Lent, Readers};
+use crate::readers::{Lent, Readers, lent};
 use crate::session::Connector;
 use crate::works::{Admits, Applies, Claims, Submits};
 use crate::{audit, declare, document, follow, gates, inspect, maintenance, mark, overview, read};
-
-/// How many waiting records are looked at when one of them waits anew.
-const MOST_LOOKED_AT: usize = 1024;
 
 /// A ledger in a PostgreSQL database.
 ///
@@ -73,8 +69,6 @@ pub struct PostgresLedger {
     bell: Arc<Bell>,
     ends: AwaitedEnds,
     followers: Followers,
-    /// Up to where records that wait have been looked at.
-    looked_behind: AtomicI64,
     runtime: Handle,
     listening: Once,
     background: Mutex<JoinSet<()>>,
@@ -127,7 +121,6 @@ impl PostgresLedger {
             bell,
             ends,
             followers: Followers::default(),
-            looked_behind: AtomicI64::new(0),
             runtime: Handle::current(),
             listening: Once::new(),
             background: Mutex::new(background),
@@ -170,10 +163,10 @@ impl PostgresLedger {
     async fn follow_those(&self, whose: Whose) -> Result<Looked, LedgerError> {
         let (whose, sources) = (&whose, &self.sources);
         let looked = self
-            .write("decide about records that wait", |mut lent| async move {
-                let answer = follow::follow(&mut lent, whose, sources).await;
-                lent.keep(answer)
-            })
+            .write(
+                "decide about records that wait",
+                lent!(|connection| follow::follow(connection, whose, sources)),
+            )
             .await?;
         if looked.due {
             self.bell.ring();
@@ -244,11 +237,7 @@ impl Ledger for PostgresLedger {
 
     fn gates(&self) -> LedgerFuture<'_, Vec<KnownGate>> {
         Box::pin(async move {
-            self.read("read the gates of destinations", |mut lent| async move {
-                let answer = gates::all(&mut lent).await;
-                lent.keep(answer)
-            })
-            .await
+            self.read("read the gates of destinations", lent!(|connection| gates::all(connection))).await
         })
     }
 
@@ -256,10 +245,7 @@ impl Ledger for PostgresLedger {
         Box::pin(async move {
             let sources = &self.sources;
             let ended = self
-                .write("end leases", |mut lent| async move {
-                    let answer = maintenance::expire(&mut lent, limit, sources).await;
-                    lent.keep(answer)
-                })
+                .write("end leases", lent!(|connection| maintenance::expire(connection, limit, sources)))
                 .await?;
             if ended > 0 {
                 self.bell.ring();
@@ -273,10 +259,8 @@ impl Ledger for PostgresLedger {
 
     fn follow(&self, limit: usize) -> LedgerFuture<'_, usize> {
         Box::pin(async move {
-            let behind = self.looked_behind.load(Ordering::Relaxed);
-            let looked = self.follow_those(Whose::Any { behind, limit }).await?;
-            self.looked_behind.store(looked.last.unwrap_or(0), Ordering::Relaxed);
-            self.followers.set(looked.waiting);
+            let looked = self.follow_those(self.followers.next(limit)).await?;
+            self.followers.looked(&looked);
             Ok(looked.decided)
         })
     }
@@ -284,44 +268,30 @@ impl Ledger for PostgresLedger {
     fn purge(&self, limit: usize) -> LedgerFuture<'_, usize> {
         Box::pin(async move {
             let sources = &self.sources;
-            self.write("purge records", |mut lent| async move {
-                let answer = maintenance::purge(&mut lent, limit, sources).await;
-                lent.keep(answer)
-            })
-            .await
+            self.write("purge records", lent!(|connection| maintenance::purge(connection, limit, sources)))
+                .await
         })
     }
 
     fn find(&self, id: RecordId) -> LedgerFuture<'_, Option<Stored>> {
         Box::pin(async move {
             let id = &id;
-            self.read("look a record up", |mut lent| async move {
-                let answer = read::find(&mut lent, id).await;
-                lent.keep(answer)
-            })
-            .await
+            self.read("look a record up", lent!(|connection| read::find(connection, id))).await
         })
     }
 
     fn under_key(&self, namespace: Namespace, key: Key) -> LedgerFuture<'_, Vec<Stored>> {
         Box::pin(async move {
             let (namespace, key) = (&namespace, &key);
-            self.read("look a key up", |mut lent| async move {
-                let answer = overview::under_key(&mut lent, namespace, key).await;
-                lent.keep(answer)
-            })
-            .await
+            self.read("look a key up", lent!(|connection| overview::under_key(connection, namespace, key)))
+                .await
         })
     }
 
     fn census(&self, namespace: Namespace) -> LedgerFuture<'_, Vec<Count>> {
         Box::pin(async move {
             let namespace = &namespace;
-            self.read("count records", |mut lent| async move {
-                let answer = overview::census(&mut lent, namespace).await;
-                lent.keep(answer)
-            })
-            .await
+            self.read("count records", lent!(|connection| overview::census(connection, namespace))).await
         })
     }
 
@@ -333,10 +303,10 @@ impl Ledger for PostgresLedger {
     ) -> LedgerFuture<'_, Vec<Record>> {
         Box::pin(async move {
             let (namespace, served, now) = (&namespace, &served, self.sources.now());
-            self.read("look for records to ask about", |mut lent| async move {
-                let answer = overview::to_reconcile(&mut lent, namespace, served, limit, now).await;
-                lent.keep(answer)
-            })
+            self.read(
+                "look for records to ask about",
+                lent!(|connection| overview::to_reconcile(connection, namespace, served, limit, now)),
+            )
             .await
         })
     }
@@ -344,54 +314,38 @@ impl Ledger for PostgresLedger {
     fn places(&self, ids: Vec<RecordId>) -> LedgerFuture<'_, Vec<Option<Cursor>>> {
         Box::pin(async move {
             let ids: &[&RecordId] = &ids.iter().collect::<Vec<_>>();
-            let places = self.read("look for the place of a record", |mut lent| async move {
-                let answer = overview::places(&mut lent, ids).await;
-                lent.keep(answer)
-            });
+            let places = self.read(
+                "look for the place of a record",
+                lent!(|connection| overview::places(connection, ids)),
+            );
             Ok(places.await?.into_iter().map(|place| place.map(Cursor)).collect())
         })
     }
 
     fn at(&self, place: Cursor) -> LedgerFuture<'_, Option<Stored>> {
         Box::pin(async move {
-            self.read("look a record up", |mut lent| async move {
-                let answer = overview::at(&mut lent, place).await;
-                lent.keep(answer)
-            })
-            .await
+            self.read("look a record up", lent!(|connection| overview::at(connection, place))).await
         })
     }
 
     fn list(&self, filter: Filter) -> LedgerFuture<'_, Page> {
         Box::pin(async move {
             let filter = &filter;
-            self.read("list records", |mut lent| async move {
-                let answer = read::list(&mut lent, filter).await;
-                lent.keep(answer)
-            })
-            .await
+            self.read("list records", lent!(|connection| read::list(connection, filter))).await
         })
     }
 
     fn attempts(&self, id: RecordId) -> LedgerFuture<'_, Vec<Attempt>> {
         Box::pin(async move {
             let id = &id;
-            self.read("look a record up", |mut lent| async move {
-                let answer = read::attempts(&mut lent, id).await;
-                lent.keep(answer)
-            })
-            .await
+            self.read("look a record up", lent!(|connection| read::attempts(connection, id))).await
         })
     }
 
     fn audit(&self, id: RecordId) -> LedgerFuture<'_, Vec<AuditEntry>> {
         Box::pin(async move {
             let id = &id;
-            self.read("look a record up", |mut lent| async move {
-                let answer = read::audit(&mut lent, id).await;
-                lent.keep(answer)
-            })
-            .await
+            self.read("look a record up", lent!(|connection| read::audit(connection, id))).await
         })
     }
 
@@ -403,64 +357,47 @@ impl Ledger for PostgresLedger {
     ) -> LedgerFuture<'_, AuditPage> {
         Box::pin(async move {
             let namespace = &namespace;
-            self.read("list decisions", |mut lent| async move {
-                let answer = audit::log(&mut lent, namespace, before, limit).await;
-                lent.keep(answer)
-            })
-            .await
+            self.read("list decisions", lent!(|connection| audit::log(connection, namespace, before, limit)))
+                .await
         })
     }
 
     fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {
         Box::pin(async move {
             let declared = &declared;
-            self.write("record key templates", |mut lent| async move {
-                let answer = declare::declare(&mut lent, declared).await;
-                lent.keep(answer)
-            })
-            .await?
+            self.write("record key templates", lent!(|connection| declare::declare(connection, declared)))
+                .await?
         })
     }
 
     fn hidden(&self, of: Served) -> LedgerFuture<'_, Option<HiddenPaths>> {
         Box::pin(async move {
             let of = &of;
-            self.read("read what is hidden", |mut lent| async move {
-                let answer = declare::hidden(&mut lent, &of.operation, &of.version).await;
-                lent.keep(answer)
-            })
+            self.read(
+                "read what is hidden",
+                lent!(|connection| declare::hidden(connection, &of.operation, &of.version)),
+            )
             .await
         })
     }
 
     fn declarations(&self) -> LedgerFuture<'_, Vec<Declared>> {
         Box::pin(async move {
-            self.read("read what is declared", |mut lent| async move {
-                let answer = declare::declarations(&mut lent).await;
-                lent.keep(answer)
-            })
-            .await
+            self.read("read what is declared", lent!(|connection| declare::declarations(connection))).await
         })
     }
 
     fn mark(&self) -> LedgerFuture<'_, StoreMark> {
         Box::pin(async move {
-            self.read("read its high-water mark", |mut lent| async move {
-                let answer = mark::read(&mut lent).await;
-                lent.keep(answer)
-            })
-            .await
+            self.read("read its high-water mark", lent!(|connection| mark::read(connection))).await
         })
     }
 
     fn change_mark(&self, change: MarkChange) -> LedgerFuture<'_, StoreMark> {
         Box::pin(async move {
             let (change, now) = (&change, self.sources.now());
-            self.write("write its high-water mark", |mut lent| async move {
-                let answer = mark::change(&mut lent, change, now).await;
-                lent.keep(answer)
-            })
-            .await
+            self.write("write its high-water mark", lent!(|connection| mark::change(connection, change, now)))
+                .await
         })
     }
 
@@ -471,54 +408,38 @@ impl Ledger for PostgresLedger {
     fn document(&self, id: DocumentId) -> LedgerFuture<'_, Option<Document>> {
         Box::pin(async move {
             let id = &id;
-            self.read("read a document", |mut lent| async move {
-                let answer = document::find(&mut lent, id).await;
-                lent.keep(answer)
-            })
-            .await
+            self.read("read a document", lent!(|connection| document::find(connection, id))).await
         })
     }
 
     fn documents(&self, query: DocumentQuery) -> LedgerFuture<'_, Vec<Document>> {
         Box::pin(async move {
             let query = &query;
-            self.read("read documents", |mut lent| async move {
-                let answer = document::query(&mut lent, query).await;
-                lent.keep(answer)
-            })
-            .await
+            self.read("read documents", lent!(|connection| document::query(connection, query))).await
         })
     }
 
     fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten> {
         Box::pin(async move {
             let write = &write;
-            self.write("write a document", |mut lent| async move {
-                let answer = document::write(&mut lent, write).await;
-                lent.keep(answer)
-            })
-            .await
+            self.write("write a document", lent!(|connection| document::write(connection, write))).await
         })
     }
 
     fn inspect(&self) -> LedgerFuture<'_, Inspection> {
         Box::pin(async move {
             let now = self.sources.now();
-            self.read("read its settings", |mut lent| async move {
-                let answer = inspect::inspect(&mut lent, now).await;
-                lent.keep(answer)
-            })
-            .await
+            self.read("read its settings", lent!(|connection| inspect::inspect(connection, now))).await
         })
     }
 
     fn unserved(&self, namespace: Namespace, offers: Vec<Offer>) -> LedgerFuture<'_, Vec<Unserved>> {
         Box::pin(async move {
             let (namespace, offers, now) = (&namespace, &offers, self.sources.now());
-            self.read("count records that nobody serves", |mut lent| async move {
-                let answer = read::unserved(&mut lent, namespace, offers, now).await;
-                lent.keep(answer)
-            })
+            self.read(
+                "count records that nobody serves",
+                lent!(|connection| read::unserved(connection, namespace, offers, now)),
+            )
             .await
         })
     }
@@ -529,10 +450,10 @@ impl Ledger for PostgresLedger {
                 self.ends.expect();
             }
             let (namespace, offers, now) = (&namespace, &offers, self.sources.now());
-            self.read("look for the next due record", |mut lent| async move {
-                let answer = read::next_due(&mut lent, namespace, offers, now).await;
-                lent.keep(answer)
-            })
+            self.read(
+                "look for the next due record",
+                lent!(|connection| read::next_due(connection, namespace, offers, now)),
+            )
             .await
         })
     }

@@ -121,6 +121,19 @@ impl Lent<'_> {
     }
 }
 
+/// A call on a connection that is given back if it answered. It is moved into the call: what borrowed it could not be sent to
+/// another thread for every lifetime.
+macro_rules! lent {
+    (|$connection:ident| $call:expr) => {
+        |mut lent| async move {
+            let $connection = &mut *lent;
+            let answer = $call.await;
+            lent.keep(answer)
+        }
+    };
+}
+pub(crate) use lent;
+
 impl Deref for Lent<'_> {
     type Target = PgConnection;
 

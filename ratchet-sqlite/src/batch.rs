@@ -2,13 +2,13 @@
 
 use ratchet_core::admission::{GateAnswer, GateOrder};
 use ratchet_core::decide::{Answer, Refusal};
+use ratchet_core::ledger::follow::{Looked, Whose};
 use ratchet_core::ledger::{
     Claim, Declaration, DocumentWrite, DocumentWritten, MarkChange, Order, StoreMark,
 };
 use ratchet_core::{LedgerError, Record, Submission, Submitted};
 use tokio::sync::oneshot;
 
-use crate::follow::{Looked, Whose};
 use crate::writer::{Answers, Job};
 
 /// A question and the way back to the one who asked it.

@@ -1,8 +1,6 @@
 //! Records that wait until others have ended.
 
-use std::collections::HashMap;
-
-use ratchet_core::ledger::follow::Followed;
+use ratchet_core::ledger::follow::{Followed, IN_A_ROUND, Looked, MOST_ROUNDS, Waiting, Whose, endings};
 use ratchet_core::{Ending, RecordId};
 use sqlx::SqliteConnection;
 use sqlx::sqlite::SqliteRow;
@@ -13,43 +11,18 @@ use crate::error::{Fault, While as _};
 use crate::options::Sources;
 use crate::row::{IdentityRow, rows_as_json};
 
-/// Whose followers are to be decided about.
-pub(crate) enum Whose {
-    /// Of these records, which have ended.
-    Ended(Vec<RecordId>),
-    /// Of all: the next `limit` that wait, from behind this row on.
-    Any { behind: i64, limit: usize },
-}
-
-/// What came of it.
-#[derive(Debug, Default)]
-pub(crate) struct Looked {
-    pub(crate) decided: usize,
-    /// Whether something is due now.
-    pub(crate) due: bool,
-    /// The last of those that wait, if there may be more behind it.
-    pub(crate) last: Option<i64>,
-    /// Whether there was any.
-    pub(crate) waiting: bool,
-}
-
-/// How many followers one round decides about, and how many rounds of them one transaction: the rest is found later.
-const BATCH: usize = 256;
-const MOST_ROUNDS: usize = 64;
-
 pub(crate) async fn follow(
     connection: &mut SqliteConnection,
     whose: &Whose,
     sources: &Sources,
 ) -> Result<Looked, Fault> {
-    let mut looked = Looked::default();
-    let mut ended = match whose {
-        Whose::Ended(ids) => ids.clone(),
+    let (mut looked, mut ended) = match whose {
+        Whose::Ended(ids) => (Looked::default(), ids.clone()),
         Whose::Any { behind, limit } => {
             let found = waiting(connection, *behind, *limit).await?;
-            looked.waiting = !found.is_empty() || *behind > 0;
-            looked.last = found.last().filter(|_| found.len() == *limit).map(|(row, _)| *row);
-            looked.decide(connection, found, sources).await?
+            let mut looked = Looked::at(&found, *behind, *limit);
+            let skipped = looked.add(decide(connection, found, sources).await?);
+            (looked, skipped)
         }
     };
     for _ in 0..MOST_ROUNDS {
@@ -57,7 +30,7 @@ pub(crate) async fn follow(
             break;
         }
         let (found, before) = (of_ended(connection, &ended).await?, looked.decided);
-        ended.extend(looked.decide(connection, found, sources).await?);
+        ended.extend(looked.add(decide(connection, found, sources).await?));
         if looked.decided == before {
             break;
         }
@@ -65,30 +38,20 @@ pub(crate) async fn follow(
     Ok(looked)
 }
 
-/// The row of a record that waits, and how the one before it has ended, if it has.
-type Waiting = (i64, Option<Ending>);
-
-impl Looked {
-    /// Answers which are skipped.
-    async fn decide(
-        &mut self,
-        connection: &mut SqliteConnection,
-        found: Vec<Waiting>,
-        sources: &Sources,
-    ) -> Result<Vec<RecordId>, Fault> {
-        let endings: HashMap<i64, Ending> =
-            found.into_iter().filter_map(|(row, ended)| Some((row, ended?))).collect();
-        if endings.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut desk = desk::load_rows(connection, &endings.keys().copied().collect::<Vec<_>>()).await?;
-        desk.log_damaged(&sources.logged);
-        let Followed { due, skipped } = desk.follow(&endings, || sources.moment());
-        desk::write(connection, &desk).await?;
-        self.decided += due + skipped.len();
-        self.due |= due > 0;
-        Ok(skipped)
+async fn decide(
+    connection: &mut SqliteConnection,
+    found: Vec<Waiting>,
+    sources: &Sources,
+) -> Result<Followed, Fault> {
+    let endings = endings(found);
+    if endings.is_empty() {
+        return Ok(Followed::default());
     }
+    let mut desk = desk::load_rows(connection, &endings.keys().copied().collect::<Vec<_>>()).await?;
+    desk.log_damaged(&sources.logged);
+    let followed = desk.follow(&endings, || sources.moment());
+    desk::write(connection, &desk).await?;
+    Ok(followed)
 }
 
 async fn waiting(
@@ -128,7 +91,7 @@ async fn of_ended(connection: &mut SqliteConnection, ended: &[RecordId]) -> Resu
     let ids: Vec<IdentityRow<'_>> = ended.iter().map(IdentityRow::from).collect();
     let rows = sqlx::query(OF_ENDED)
         .bind(rows_as_json(&ids)?)
-        .bind(i64::try_from(BATCH).unwrap_or(i64::MAX))
+        .bind(IN_A_ROUND)
         .fetch_all(connection)
         .await
         .while_trying("look for records that wait")?;

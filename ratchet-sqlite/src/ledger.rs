@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
-use ratchet_core::ledger::follow::{Followers, ended, waits_again};
+use ratchet_core::ledger::follow::{Followers, MOST_LOOKED_AT, Whose, ended, waits_again};
 use ratchet_core::ledger::{
     AuditPage, AwaitedEnds, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
     DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
@@ -23,7 +23,6 @@ use tokio::sync::{mpsc, watch};
 
 use crate::batch::Asked;
 use crate::error::{Fault, While as _};
-use crate::follow::Whose;
 use crate::held::Held;
 use crate::options::{Opened, Sources, SqliteOptions};
 use crate::writer::{Job, Writer};
@@ -31,9 +30,6 @@ use crate::{audit, declare, document, gates, inspect, mark, overview, read};
 
 /// How many calls wait for the writer before further ones wait to be let in.
 const WAITING_CALLS: usize = 1024;
-
-/// How many waiting records are looked at when one of them waits anew.
-const MOST_LOOKED_AT: usize = 1024;
 
 /// A ledger in an SQLite database.
 ///
@@ -76,8 +72,6 @@ pub struct SqliteLedger {
     wakeups: Arc<watch::Sender<u64>>,
     ends: AwaitedEnds,
     followers: Followers,
-    /// Up to where records that wait have been looked at.
-    looked_behind: AtomicI64,
     commits: Arc<AtomicU64>,
 }
 
@@ -122,7 +116,6 @@ impl SqliteLedger {
             wakeups,
             ends,
             followers: Followers::default(),
-            looked_behind: AtomicI64::new(0),
             commits,
         })
     }
@@ -226,10 +219,8 @@ impl Ledger for SqliteLedger {
 
     fn follow(&self, limit: usize) -> LedgerFuture<'_, usize> {
         Box::pin(async move {
-            let behind = self.looked_behind.load(Ordering::Relaxed);
-            let looked = self.ask(Job::Follow, Whose::Any { behind, limit }).await?;
-            self.looked_behind.store(looked.last.unwrap_or(0), Ordering::Relaxed);
-            self.followers.set(looked.waiting);
+            let looked = self.ask(Job::Follow, self.followers.next(limit)).await?;
+            self.followers.looked(&looked);
             Ok(looked.decided)
         })
     }

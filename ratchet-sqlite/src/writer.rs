@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ratchet_core::admission::{GateAnswer, GateOrder};
 use ratchet_core::decide::{Answer, Refusal};
+use ratchet_core::ledger::follow::{Looked, Whose};
 use ratchet_core::ledger::{
     AwaitedEnds, Claim, Declaration, DocumentWrite, DocumentWritten, MarkChange, Order, StoreMark,
 };
@@ -19,7 +20,6 @@ use tokio::sync::{mpsc, watch};
 
 use crate::batch::{Applied, Asked, Batch, dealt};
 use crate::error::{Fault, While as _};
-use crate::follow::{Looked, Whose};
 use crate::held::Held;
 use crate::insert::Inserted;
 use crate::options::Sources;

@@ -1,8 +1,7 @@
 //! Who waits for whom. For those who write a ledger.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use super::Order;
 use super::desk::Desk;
@@ -11,19 +10,35 @@ use crate::model::{Ending, RecordId, State, Submission};
 
 /// Whether records wait for others to end, as far as this process knows: only then is an end worth a look at those that
 /// come after it. What it does not know of is found by [`follow`](super::Ledger::follow).
-#[derive(Debug, Clone, Default)]
-pub struct Followers(Arc<AtomicBool>);
+#[derive(Debug, Default)]
+pub struct Followers {
+    may_wait: AtomicBool,
+    /// Up to which row all of them have been looked at.
+    behind: AtomicI64,
+}
 
 impl Followers {
     /// To be called with what was found: whether any records wait.
     pub fn set(&self, waiting: bool) {
-        self.0.store(waiting, Ordering::Relaxed);
+        self.may_wait.store(waiting, Ordering::Relaxed);
     }
 
     /// Whether some may wait.
     #[must_use]
     pub fn may_wait(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.may_wait.load(Ordering::Relaxed)
+    }
+
+    /// The next look at all that wait: from where the last one ended.
+    #[must_use]
+    pub fn next(&self, limit: usize) -> Whose {
+        Whose::Any { behind: self.behind.load(Ordering::Relaxed), limit }
+    }
+
+    /// To be called with what that look came to.
+    pub fn looked(&self, looked: &Looked) {
+        self.behind.store(looked.last.unwrap_or(0), Ordering::Relaxed);
+        self.set(looked.waiting);
     }
 
     /// The record of each order, to be kept until its answer is there; none if nobody waits.
@@ -50,7 +65,69 @@ pub fn waits_again(answers: &[Result<Answer, Refusal>]) -> bool {
     answers.contains(&Ok(Answer::Now(State::Waiting)))
 }
 
-/// What came of a look at records that wait.
+/// Whose followers are to be decided about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whose {
+    /// Of these records, which have ended.
+    Ended(Vec<RecordId>),
+    /// Of all: the next `limit` that wait, from behind this row on.
+    Any {
+        /// The row.
+        behind: i64,
+        /// How many at the most.
+        limit: usize,
+    },
+}
+
+/// How many followers of ended records one round decides about.
+pub const IN_A_ROUND: i64 = 256;
+
+/// How many rounds one look has at the most, since who is skipped may have followers again. The rest is found later.
+pub const MOST_ROUNDS: usize = 64;
+
+/// How many waiting records are looked at when one of them waits anew.
+pub const MOST_LOOKED_AT: usize = 1024;
+
+/// The row of a record that waits, and how the one before it has ended, if it has.
+pub type Waiting = (i64, Option<Ending>);
+
+/// Those whose wait is over, by row.
+#[must_use]
+pub fn endings(found: Vec<Waiting>) -> HashMap<i64, Ending> {
+    found.into_iter().filter_map(|(row, ended)| Some((row, ended?))).collect()
+}
+
+/// What came of a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Looked {
+    /// How many were decided about.
+    pub decided: usize,
+    /// Whether something is due now.
+    pub due: bool,
+    /// The last of those that wait, if there may be more behind it.
+    pub last: Option<i64>,
+    /// Whether there was any.
+    pub waiting: bool,
+}
+
+impl Looked {
+    /// At those of all that wait which were found `behind` a row.
+    #[must_use]
+    pub fn at(found: &[Waiting], behind: i64, limit: usize) -> Self {
+        let last = found.last().filter(|_| found.len() == limit).map(|(row, _)| *row);
+        Self { last, waiting: !found.is_empty() || behind > 0, ..Self::default() }
+    }
+
+    /// Adds what was decided, and answers who was skipped: others may wait for them.
+    pub fn add(&mut self, followed: Followed) -> Vec<RecordId> {
+        let Followed { due, skipped } = followed;
+        self.decided += due + skipped.len();
+        self.due |= due > 0;
+        skipped
+    }
+}
+
+/// What was decided about records that wait.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Followed {
     /// How many are due now.
