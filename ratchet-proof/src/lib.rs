@@ -13,6 +13,7 @@ mod simulation;
 mod stale;
 mod suite;
 pub mod table;
+mod told;
 mod way;
 
 pub use crash::{Child, CrashSuite, StoreKind};

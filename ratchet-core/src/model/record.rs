@@ -121,7 +121,7 @@ pub enum State {
     Succeeded,
     /// The destination refused.
     Failed,
-    /// Every allowed attempt certainly had no effect.
+    /// Every allowed attempt certainly had no effect, but those of steps that are done.
     Exhausted,
     /// The effect may have happened, and nobody may try again without asking first.
     Uncertain,

@@ -10,6 +10,7 @@ use ratchet_core::ledger::Filter;
 use ratchet_core::{Key, LedgerError, Record, State};
 
 use super::till::effects;
+use crate::told::nothing_but_finished_steps;
 
 /// What was found wrong.
 #[derive(Debug, Clone, Default)]
@@ -77,7 +78,9 @@ impl Findings {
         let happened = own > 0 || steps.len() == 2 && steps.iter().all(|count| *count > 0);
         let wrong = match record.state {
             State::Succeeded => !happened,
-            State::Failed | State::Exhausted | State::Cancelled | State::Skipped => happened,
+            State::Failed | State::Exhausted | State::Cancelled | State::Skipped => {
+                !nothing_but_finished_steps(record, own, &steps)
+            }
             State::Uncertain => record.uncertainty.is_none(),
             State::Waiting | State::Pending | State::Running => true,
             State::Abandoned => false,

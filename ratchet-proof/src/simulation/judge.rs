@@ -3,6 +3,7 @@
 use ratchet_core::{Record, State, StepName};
 
 use super::life::Life;
+use crate::told::nothing_but_finished_steps;
 
 /// What was found wrong.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,11 +55,12 @@ impl Verdicts {
 
     fn judge(&mut self, life: &Life, record: &Record) {
         let key = |step: Option<&StepName>| record.id.as_text(step).unwrap_or_default();
-        let own = life.bank.effects(&key(None));
-        let steps: Vec<u32> = record.steps.keys().map(|step| life.bank.effects(&key(Some(step)))).collect();
+        let own = u64::from(life.bank.effects(&key(None)));
+        let steps: Vec<u64> =
+            record.steps.keys().map(|step| life.bank.effects(&key(Some(step))).into()).collect();
         let name = format!("{} ({})", key(None), record.state);
         for effects in steps.iter().copied().chain([own]).filter(|effects| *effects > 1) {
-            self.doubled += u64::from(effects - 1);
+            self.doubled += effects - 1;
             self.find(format!("{name} had its effect {effects} times"));
         }
         let has_steps = record.id.operation.as_str() == "order";
@@ -66,9 +68,10 @@ impl Verdicts {
             if has_steps { steps.len() == 2 && steps.iter().all(|effects| *effects > 0) } else { own > 0 };
         let wrong = match record.state {
             State::Succeeded => !happened,
-            // An order may have been paid for before it failed.
-            State::Failed | State::Exhausted => happened,
-            State::Cancelled => own + steps.iter().sum::<u32>() > 0 && !has_steps,
+            // An order may have been paid for, and even shipped, before its last attempt was lost: its steps say so.
+            State::Failed | State::Exhausted | State::Cancelled => {
+                !nothing_but_finished_steps(record, own, &steps)
+            }
             State::Uncertain => record.uncertainty.is_none(),
             _ => false,
         };
