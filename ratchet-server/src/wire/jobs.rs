@@ -95,7 +95,8 @@ pub(super) async fn cancel(
 ) -> Result<Json<CancelledBody>, Problem> {
     let JobId(place) = JobId::parse(&job)?;
     let record = of_reader(&app, &grant, place, "job").await?;
-    let command = Command::Cancel { by: grant.name, reason: "asked for over the wire".to_owned() };
+    let command =
+        Command::Cancel { by: grant.name, reason: "asked for over the wire".to_owned(), seen: None };
     let (state, cancel_requested) = match order(&app, &record, command).await? {
         Ok(Answer::Now(state)) => (state, false),
         Ok(_) => (record.state, true),

@@ -136,6 +136,7 @@ pub(super) async fn replay(
         reason: body.reason,
         accept_risk: asks && body.acknowledge_duplicate_risk,
         at_most: Some(body.max_attempts),
+        seen: None,
     };
     let order = Order { id: record.id.clone(), command };
     match app.ledger().apply(vec![order]).await?.pop() {
