@@ -227,3 +227,62 @@ async fn keep(file: &HighWaterFile, mark: HighWaterMark) -> io::Result<()> {
     let file = file.clone();
     spawn_blocking(move || file.keep(mark)).await?
 }
+
+#[cfg(all(test, feature = "testing"))]
+mod tests {
+    use std::future::{Future, ready};
+    use std::pin::Pin;
+
+    use super::*;
+    use crate::ledger::MemoryLedger;
+
+    fn guard(ledger: &Arc<MemoryLedger>) -> (RestoreGuard, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = HighWaterFile::new(folder.path().join("store.mark"));
+        (RestoreGuard::new(ledger.clone(), Some(file), "a test"), folder)
+    }
+
+    async fn raised(ledger: &MemoryLedger) -> u64 {
+        ledger.mark().await.unwrap().mark.raised
+    }
+
+    /// Goes on with a look until it waits for something.
+    async fn begun(look: &mut Pin<Box<impl Future<Output = bool>>>) {
+        tokio::select! {
+            biased;
+            _ = look => panic!("a look waits for a file"),
+            () = ready(()) => {}
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_look_that_was_given_up_did_not_cover_the_next_one_covers() {
+        let ledger = MemoryLedger::new();
+        let (guard, _folder) = guard(&ledger);
+        begun(&mut Box::pin(guard.look())).await;
+        assert_eq!(raised(&ledger).await, 0);
+        assert!(guard.look().await);
+        assert_eq!(raised(&ledger).await, 1);
+        // Nothing was executed since.
+        assert!(guard.look().await);
+        assert_eq!(raised(&ledger).await, 1);
+        guard.worked();
+        guard.finish().await;
+        assert_eq!(raised(&ledger).await, 2);
+    }
+
+    #[tokio::test]
+    async fn after_a_failure_of_the_ledger_nothing_is_executed_before_another_look() {
+        let ledger = MemoryLedger::new();
+        let (guard, _folder) = guard(&ledger);
+        assert!(guard.may_begin().await && guard.is_open());
+        guard.doubts();
+        assert!(!guard.is_open() && !guard.may_begin().await);
+        // One that began before the failure says nothing about what came after.
+        let mut look = Box::pin(guard.look());
+        begun(&mut look).await;
+        guard.doubts();
+        assert!(!look.await && !guard.is_open());
+        assert!(guard.look().await && guard.is_open());
+    }
+}
