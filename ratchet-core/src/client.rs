@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::admission::{Destination, GateCommand, GateOrder, KnownGate, Limits};
 use crate::decide::{Answer, Command, Refusal, Stored, Verdict};
 use crate::ledger::{
-    AuditPage, Count, Cursor, Filter, LedgerError, MarkChange, Page, Served, SharedLedger, StoreMark, order,
+    AuditPage, Count, Cursor, Filter, LedgerError, MarkChange, Page, SharedLedger, StoreMark, order,
     purge_all,
 };
 use crate::model::{
@@ -216,8 +216,7 @@ impl Client {
     /// # Errors
     /// If the ledger fails.
     pub async fn redacted_input(&self, record: &Record) -> Result<Value, LedgerError> {
-        let of = Served { operation: record.id.operation.clone(), version: record.version.clone() };
-        let known = self.ledger.hidden(of).await?.zip(record.input.decode().ok());
+        let known = self.ledger.hidden(record.served()).await?.zip(record.input.decode().ok());
         let (hidden, mut input) = known.unwrap_or_else(|| (HiddenPaths::everything(), Value::from("")));
         hidden.hide(&mut input);
         Ok(input)
@@ -253,7 +252,26 @@ impl Client {
     /// # Errors
     /// If the record is settled or unknown, or the ledger fails.
     pub async fn cancel(&self, id: RecordId, by: &str, reason: &str) -> Result<Answer, ManageError> {
-        self.manage(id, "cancel", Command::Cancel { by: by.to_owned(), reason: reason.to_owned() }).await
+        self.manage(
+            id,
+            "cancel",
+            Command::Cancel { by: by.to_owned(), reason: reason.to_owned(), seen: None },
+        )
+        .await
+    }
+
+    /// The same for whoever has looked at the record, and decides by what they saw.
+    ///
+    /// # Errors
+    /// As [`cancel`](Self::cancel), and if the record was leased since.
+    pub async fn cancel_as_seen(
+        &self,
+        record: &Record,
+        by: &str,
+        reason: &str,
+    ) -> Result<Answer, ManageError> {
+        let (by, reason, seen) = (by.to_owned(), reason.to_owned(), Some(record.token));
+        self.manage(record.id.clone(), "cancel", Command::Cancel { by, reason, seen }).await
     }
 
     /// Runs a record again with the same identity.
@@ -270,9 +288,31 @@ impl Client {
         self.manage(
             id,
             "replay",
-            Command::Replay { by: by.to_owned(), reason: reason.to_owned(), accept_risk, at_most: None },
+            Command::Replay {
+                by: by.to_owned(),
+                reason: reason.to_owned(),
+                accept_risk,
+                at_most: None,
+                seen: None,
+            },
         )
         .await
+    }
+
+    /// The same for whoever has looked at the record, and decides by what they saw.
+    ///
+    /// # Errors
+    /// As [`replay`](Self::replay), and if the record was leased since.
+    pub async fn replay_as_seen(
+        &self,
+        record: &Record,
+        by: &str,
+        reason: &str,
+        accept_risk: bool,
+    ) -> Result<Answer, ManageError> {
+        let (by, reason, seen) = (by.to_owned(), reason.to_owned(), Some(record.token));
+        let command = Command::Replay { by, reason, accept_risk, at_most: None, seen };
+        self.manage(record.id.clone(), "replay", command).await
     }
 
     /// Makes a new legitimate action under the key of `record`, with the same input, after a definite end.

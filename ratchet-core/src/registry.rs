@@ -82,6 +82,7 @@ impl Registry {
             contract: handler.spec().contract.terms(),
             priority: handler.spec().priority,
             queue: handler.spec().queue.clone(),
+            concurrency: handler.spec().concurrency,
         };
         self.handlers.values().map(declaration).collect()
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
@@ -37,8 +37,12 @@ pub struct RestoreGuard {
     /// One look at a time; says what the last one found, and when.
     last: Mutex<Option<(Standing, Instant)>>,
     open: AtomicBool,
-    /// Something was executed since the mark was raised. Set at first, so that a mark is there before anything is sent.
-    worked: AtomicBool,
+    /// How often something was executed. One at first, so that a mark is there before anything is sent.
+    worked: AtomicU64,
+    /// How much of that the mark covers.
+    covered: AtomicU64,
+    /// How often the ledger failed: a look that began before says nothing about what came after.
+    doubted: AtomicU64,
     /// A look is to come that covers what is executed now.
     will_look: AtomicBool,
 }
@@ -74,7 +78,9 @@ impl RestoreGuard {
             name: name.into(),
             last: Mutex::default(),
             open: AtomicBool::new(false),
-            worked: AtomicBool::new(true),
+            worked: AtomicU64::new(1),
+            covered: AtomicU64::new(0),
+            doubted: AtomicU64::new(0),
             will_look: AtomicBool::new(false),
         }
     }
@@ -83,13 +89,21 @@ impl RestoreGuard {
     ///
     /// Looks at the store where the last look was more than a second ago. What cannot be compared is not executed.
     pub async fn may_execute(self: &Arc<Self>) -> bool {
-        let is_known = matches!(&*self.last.lock().await, Some((_, at)) if at.elapsed() < Self::LOOK_EVERY);
-        let goes_on = if is_known { self.is_open() } else { self.look().await };
+        let goes_on = self.may_begin().await;
         if goes_on {
             self.worked();
             self.look_later();
         }
         goes_on
+    }
+
+    /// Whether something may be executed now, for a drive that does not know yet whether there is anything: it says so with
+    /// [`worked`](Self::worked) and goes on to [`look`](Self::look).
+    ///
+    /// Looks at the store where the last look was more than a second ago. What cannot be compared is not executed.
+    pub async fn may_begin(&self) -> bool {
+        let is_known = matches!(&*self.last.lock().await, Some((_, at)) if at.elapsed() < Self::LOOK_EVERY);
+        if is_known { self.is_open() } else { self.look().await }
     }
 
     /// Has the mark cover what was executed last: before a program ends.
@@ -116,11 +130,12 @@ impl RestoreGuard {
 
     /// Something is executed, so the store moves on: the next [`look`](Self::look) raises the mark.
     pub fn worked(&self) {
-        self.worked.store(true, Ordering::Release);
+        self.worked.fetch_add(1, Ordering::AcqRel);
     }
 
     /// The ledger failed: it may be another one when it is back, so it is looked at before anything is executed.
-    pub(crate) fn doubts(&self) {
+    pub fn doubts(&self) {
+        self.doubted.fetch_add(1, Ordering::AcqRel);
         self.open.store(false, Ordering::Release);
     }
 
@@ -129,8 +144,10 @@ impl RestoreGuard {
     /// For a drive with a beat of its own, which looks every second; others ask [`may_execute`](Self::may_execute).
     pub async fn look(&self) -> bool {
         let mut last = self.last.lock().await;
-        let worked = self.worked.swap(false, Ordering::AcqRel);
-        let found = self.compare(worked).await;
+        let doubted = self.doubted.load(Ordering::Acquire);
+        // Whoever is given up in the middle of a look has covered nothing.
+        let worked = self.worked.load(Ordering::Acquire);
+        let found = self.compare(worked != self.covered.load(Ordering::Acquire)).await;
         let before = last.map(|(standing, _)| standing);
         let standing = match found {
             Ok(standing) => standing,
@@ -142,13 +159,14 @@ impl RestoreGuard {
                 Standing::Unknown
             }
         };
-        if standing != Standing::GoesOn {
-            self.worked.fetch_or(worked, Ordering::AcqRel);
+        if standing == Standing::GoesOn {
+            self.covered.store(worked, Ordering::Release);
         }
         self.say(before, standing);
         *last = Some((standing, Instant::now()));
-        self.open.store(standing == Standing::GoesOn, Ordering::Release);
-        standing == Standing::GoesOn
+        let goes_on = standing == Standing::GoesOn && doubted == self.doubted.load(Ordering::Acquire);
+        self.open.store(goes_on, Ordering::Release);
+        goes_on
     }
 
     async fn compare(&self, worked: bool) -> Result<Standing, NotCompared> {
@@ -208,4 +226,63 @@ async fn load(file: &HighWaterFile) -> io::Result<Option<HighWaterMark>> {
 async fn keep(file: &HighWaterFile, mark: HighWaterMark) -> io::Result<()> {
     let file = file.clone();
     spawn_blocking(move || file.keep(mark)).await?
+}
+
+#[cfg(all(test, feature = "testing"))]
+mod tests {
+    use std::future::{Future, ready};
+    use std::pin::Pin;
+
+    use super::*;
+    use crate::ledger::MemoryLedger;
+
+    fn guard(ledger: &Arc<MemoryLedger>) -> (RestoreGuard, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = HighWaterFile::new(folder.path().join("store.mark"));
+        (RestoreGuard::new(ledger.clone(), Some(file), "a test"), folder)
+    }
+
+    async fn raised(ledger: &MemoryLedger) -> u64 {
+        ledger.mark().await.unwrap().mark.raised
+    }
+
+    /// Goes on with a look until it waits for something.
+    async fn begun(look: &mut Pin<Box<impl Future<Output = bool>>>) {
+        tokio::select! {
+            biased;
+            _ = look => panic!("a look waits for a file"),
+            () = ready(()) => {}
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_look_that_was_given_up_did_not_cover_the_next_one_covers() {
+        let ledger = MemoryLedger::new();
+        let (guard, _folder) = guard(&ledger);
+        begun(&mut Box::pin(guard.look())).await;
+        assert_eq!(raised(&ledger).await, 0);
+        assert!(guard.look().await);
+        assert_eq!(raised(&ledger).await, 1);
+        // Nothing was executed since.
+        assert!(guard.look().await);
+        assert_eq!(raised(&ledger).await, 1);
+        guard.worked();
+        guard.finish().await;
+        assert_eq!(raised(&ledger).await, 2);
+    }
+
+    #[tokio::test]
+    async fn after_a_failure_of_the_ledger_nothing_is_executed_before_another_look() {
+        let ledger = MemoryLedger::new();
+        let (guard, _folder) = guard(&ledger);
+        assert!(guard.may_begin().await && guard.is_open());
+        guard.doubts();
+        assert!(!guard.is_open() && !guard.may_begin().await);
+        // One that began before the failure says nothing about what came after.
+        let mut look = Box::pin(guard.look());
+        begun(&mut look).await;
+        guard.doubts();
+        assert!(!look.await && !guard.is_open());
+        assert!(guard.look().await && guard.is_open());
+    }
 }

@@ -17,6 +17,8 @@ CREATE TABLE ratchet.declarations (
     volatile text COLLATE "C" NOT NULL,
     -- How JSON writes the values of the placeholders, as `ratchet.render_key` reads it.
     forms text COLLATE "C" NOT NULL,
+    -- How many of its attempts run at once; NULL if there is no limit.
+    concurrency bigint,
     PRIMARY KEY (operation, version)
 );
 

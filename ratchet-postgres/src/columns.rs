@@ -1,6 +1,7 @@
 //! The columns of one row, by name or in their order, each as what it means.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use ratchet_core::{
     After, Fingerprint, Generation, Key, Lease, Namespace, RecordId, State, Step, StepName, Timestamp, Token,
@@ -40,6 +41,13 @@ impl<'a> Columns<'a> {
 
     pub(crate) fn small<T: TryFrom<i64>>(&self, column: &str) -> Result<T, Fault> {
         T::try_from(self.number(column)?).map_err(|_| Fault::Damaged("a number is out of its range"))
+    }
+
+    /// How many of something there may be; NULL if there is no limit.
+    pub(crate) fn limit(&self, column: &str) -> Result<Option<NonZeroU32>, Fault> {
+        let read = |limit| u32::try_from(limit).ok().and_then(NonZeroU32::new);
+        let limit = self.number_if_any(column)?.map(read);
+        limit.map(|limit| limit.ok_or(Fault::Damaged("a number is out of its range"))).transpose()
     }
 
     pub(crate) fn flag(&self, column: &str) -> Result<bool, Fault> {

@@ -74,14 +74,15 @@ async fn record(connection: &mut PgConnection, declaration: &Declaration) -> Res
 /// Keeps what the functions for other languages enqueue with; a worker that starts again writes nothing.
 async fn describe(connection: &mut PgConnection, declaration: &Declaration) -> Result<(), Fault> {
     const WRITE: &str = "INSERT INTO ratchet.declarations AS d \
-            (operation, version, template, policy, contract, priority, queue, volatile, forms) \
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+            (operation, version, template, policy, contract, priority, queue, volatile, forms, \
+             concurrency) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
         ON CONFLICT (operation, version) DO UPDATE SET template = excluded.template, policy = excluded.policy, \
             contract = excluded.contract, priority = excluded.priority, queue = excluded.queue, \
-            volatile = excluded.volatile, forms = excluded.forms \
-        WHERE (d.template, d.policy, d.contract, d.priority, d.queue, d.volatile, d.forms) IS DISTINCT FROM \
+            volatile = excluded.volatile, forms = excluded.forms, concurrency = excluded.concurrency \
+        WHERE (d.template, d.policy, d.contract, d.priority, d.queue, d.volatile, d.forms, d.concurrency) IS DISTINCT FROM \
             (excluded.template, excluded.policy, excluded.contract, excluded.priority, excluded.queue, \
-            excluded.volatile, excluded.forms)";
+            excluded.volatile, excluded.forms, excluded.concurrency)";
     sqlx::query(WRITE)
         .bind(declaration.operation.as_str())
         .bind(declaration.version.as_str())
@@ -92,6 +93,7 @@ async fn describe(connection: &mut PgConnection, declaration: &Declaration) -> R
         .bind(declaration.queue.as_str())
         .bind(as_json(&declaration.volatile)?)
         .bind(as_json(&declaration.forms)?)
+        .bind(declaration.concurrency.map(|limit| i64::from(limit.get())))
         .execute(connection)
         .await
         .while_trying("record what is declared")?;
@@ -99,7 +101,7 @@ async fn describe(connection: &mut PgConnection, declaration: &Declaration) -> R
 }
 
 pub(crate) async fn declarations(connection: &mut PgConnection) -> Result<Vec<Declared>, Fault> {
-    const READ: &str = "SELECT operation, version, policy, contract, priority, queue, volatile \
+    const READ: &str = "SELECT operation, version, policy, contract, priority, queue, volatile, concurrency \
         FROM ratchet.declarations ORDER BY operation, version";
     let rows = sqlx::query(READ).fetch_all(connection).await.while_trying("read what is declared")?;
     let declared = |row| {
@@ -112,6 +114,7 @@ pub(crate) async fn declarations(connection: &mut PgConnection) -> Result<Vec<De
             priority: Priority(row.priority("priority")?),
             queue: row.name("queue")?,
             volatile: by_json(row.text("volatile")?)?,
+            concurrency: row.limit("concurrency")?,
         })
     };
     rows.iter().map(declared).collect()

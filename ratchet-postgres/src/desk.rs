@@ -141,6 +141,7 @@ pub(crate) async fn write(
         return Err(Fault::Damaged("a record changed under its lock"));
     }
     notes::steps(connection, &desk.sheets).await?;
+    notes::terms(connection, &desk.sheets).await?;
     notes::attempts(connection, desk).await?;
     crate::audit::write(connection, &desk.audit).await?;
     Ok(written)

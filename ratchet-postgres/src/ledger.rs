@@ -257,11 +257,11 @@ impl Ledger for PostgresLedger {
         })
     }
 
-    fn follow(&self, limit: usize) -> LedgerFuture<'_, usize> {
+    fn follow(&self, limit: usize) -> LedgerFuture<'_, Looked> {
         Box::pin(async move {
             let looked = self.follow_those(self.followers.next(limit)).await?;
             self.followers.looked(&looked);
-            Ok(looked.decided)
+            Ok(looked)
         })
     }
 

@@ -82,7 +82,7 @@ pub(crate) fn is_all_in_progress(desk: &Desk) -> bool {
     let AttemptNotes { opened, started, ended } = &desk.attempts;
     let in_progress: usize = desk.sheets.iter().map(|sheet| Latest::of(sheet, &desk.attempts).notes()).sum();
     desk.audit.is_empty()
-        && desk.sheets.iter().all(|sheet| sheet.changed_steps.is_empty())
+        && desk.sheets.iter().all(|sheet| sheet.changed_steps.is_empty() && !sheet.changed_terms)
         && in_progress == opened.len() + started.len() + ended.len()
 }
 
@@ -118,6 +118,17 @@ pub(crate) async fn steps(connection: &mut PgConnection, sheets: &[Sheet]) -> Re
         .bind(column(&rows, |(.., step)| step.reconciles))
         .bind(column(&rows, |(.., step)| step.result.as_deref()));
     run(connection, query).await
+}
+
+/// Writes policies and contracts that are not those of the submission any more. Whoever has the record in mind is told by its
+/// progress, which is written too.
+pub(crate) async fn terms(connection: &mut PgConnection, sheets: &[Sheet]) -> Result<(), Fault> {
+    const CHANGE: &str = "UPDATE ratchet.records SET policy = $2, contract = $3 WHERE id = $1";
+    for Sheet { row, record, .. } in sheets.iter().filter(|sheet| sheet.changed_terms) {
+        let (policy, contract) = (as_json(&record.policy)?, as_json(&record.effect.contract)?);
+        run(connection, sqlx::query(CHANGE).bind(row).bind(policy).bind(contract)).await?;
+    }
+    Ok(())
 }
 
 /// Writes the notes that did not go with the progress, after it.

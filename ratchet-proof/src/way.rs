@@ -9,7 +9,7 @@ use ratchet_core::decide::{Answer, Command, Refusal, Stored};
 use ratchet_core::ledger::{
     AuditPage, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
     DocumentQuery, DocumentWrite, DocumentWritten, Filter, HighWaterFile, Inspection, Ledger, LedgerFuture,
-    MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
+    Looked, MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use ratchet_core::{
     Attempt, AuditEntry, HiddenPaths, Key, Namespace, Record, RecordId, Submission, Submitted,
@@ -95,7 +95,7 @@ impl<W: Way> Ledger for Through<W> {
         self.0.expire(limit)
     }
 
-    fn follow(&self, limit: usize) -> LedgerFuture<'_, usize> {
+    fn follow(&self, limit: usize) -> LedgerFuture<'_, Looked> {
         self.0.carry("follow", self.0.store().follow(limit))
     }
 

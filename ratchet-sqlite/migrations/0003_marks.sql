@@ -27,5 +27,7 @@ CREATE TABLE ratchet_declarations (
     priority INTEGER NOT NULL,
     queue TEXT NOT NULL,
     volatile TEXT NOT NULL,
+    -- How many of its attempts run at once; NULL if there is no limit.
+    concurrency INTEGER,
     PRIMARY KEY (operation, version)
 ) STRICT, WITHOUT ROWID;

@@ -70,12 +70,14 @@ async fn record(connection: &mut SqliteConnection, declaration: &Declaration) ->
 /// Keeps what people are told about windows; a worker that starts again writes nothing.
 async fn describe(connection: &mut SqliteConnection, declaration: &Declaration) -> Result<(), Fault> {
     const WRITE: &str = "INSERT INTO ratchet_declarations AS d \
-            (operation, version, policy, contract, priority, queue, volatile) \
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+            (operation, version, policy, contract, priority, queue, volatile, concurrency) \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
         ON CONFLICT (operation, version) DO UPDATE SET policy = excluded.policy, contract = excluded.contract, \
-            priority = excluded.priority, queue = excluded.queue, volatile = excluded.volatile \
+            priority = excluded.priority, queue = excluded.queue, volatile = excluded.volatile, \
+            concurrency = excluded.concurrency \
         WHERE (d.policy, d.contract, d.priority, d.queue, d.volatile) <> \
-            (excluded.policy, excluded.contract, excluded.priority, excluded.queue, excluded.volatile)";
+                (excluded.policy, excluded.contract, excluded.priority, excluded.queue, excluded.volatile) \
+            OR d.concurrency IS NOT excluded.concurrency";
     sqlx::query(WRITE)
         .bind(declaration.operation.as_str())
         .bind(declaration.version.as_str())
@@ -84,6 +86,7 @@ async fn describe(connection: &mut SqliteConnection, declaration: &Declaration) 
         .bind(declaration.priority.0)
         .bind(declaration.queue.as_str())
         .bind(as_json(&declaration.volatile)?)
+        .bind(declaration.concurrency.map(|limit| i64::from(limit.get())))
         .execute(connection)
         .await
         .while_trying("record what is declared")?;
@@ -95,7 +98,7 @@ fn as_json<T: Serialize>(value: &T) -> Result<String, Fault> {
 }
 
 pub(crate) async fn declarations(readers: &SqlitePool) -> Result<Vec<Declared>, Fault> {
-    const READ: &str = "SELECT operation, version, policy, contract, priority, queue, volatile \
+    const READ: &str = "SELECT operation, version, policy, contract, priority, queue, volatile, concurrency \
         FROM ratchet_declarations ORDER BY operation, version";
     let rows = sqlx::query(READ).fetch_all(readers).await.while_trying("read what is declared")?;
     let declared = |row| {
@@ -108,6 +111,7 @@ pub(crate) async fn declarations(readers: &SqlitePool) -> Result<Vec<Declared>, 
             priority: Priority(row.small("priority")?),
             queue: row.name("queue")?,
             volatile: row.json("volatile")?,
+            concurrency: row.limit("concurrency")?,
         })
     };
     rows.iter().map(declared).collect()

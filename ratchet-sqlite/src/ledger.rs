@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
-use ratchet_core::ledger::follow::{Followers, MOST_LOOKED_AT, Whose, ended, waits_again};
+use ratchet_core::ledger::follow::{Followers, Looked, MOST_LOOKED_AT, Whose, ended, waits_again};
 use ratchet_core::ledger::{
     AuditPage, AwaitedEnds, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
     DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
@@ -217,11 +217,11 @@ impl Ledger for SqliteLedger {
         })
     }
 
-    fn follow(&self, limit: usize) -> LedgerFuture<'_, usize> {
+    fn follow(&self, limit: usize) -> LedgerFuture<'_, Looked> {
         Box::pin(async move {
             let looked = self.ask(Job::Follow, self.followers.next(limit)).await?;
             self.followers.looked(&looked);
-            Ok(looked.decided)
+            Ok(looked)
         })
     }
 

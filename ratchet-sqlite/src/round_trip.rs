@@ -142,6 +142,7 @@ async fn change(connection: &mut SqliteConnection, from: &Record, to: &Record) {
         was: (from.state, from.token),
         changed: true,
         changed_steps: to.steps.keys().cloned().collect(),
+        changed_terms: (&from.policy, &from.effect.contract) != (&to.policy, &to.effect.contract),
     };
     write::records(connection, std::slice::from_ref(&sheet), &Usual::default()).await.unwrap();
     write::steps(connection, &[sheet]).await.unwrap();
@@ -158,10 +159,7 @@ async fn a_record_comes_back_as_it_was_inserted() {
 #[tokio::test]
 async fn a_record_comes_back_as_it_was_changed() {
     let mut connection = empty().await;
-    // What a submission fixes never changes.
-    let fixed = full();
-    let before =
-        Record { policy: fixed.policy.clone(), effect: Effect::new(fixed.effect.contract.clone()), ..bare() };
+    let (before, fixed) = (bare(), full());
     insert::records(&mut connection, &[&before], None).await.unwrap();
     change(&mut connection, &before, &fixed).await;
     assert_eq!(stored(&mut connection).await, fixed);
@@ -176,7 +174,7 @@ async fn a_change_insists_on_the_row_that_was_read() {
     let mut connection = empty().await;
     insert::records(&mut connection, &[&bare()], None).await.unwrap();
     for was in [(State::Running, Token::NONE), (State::Pending, Token::new(1))] {
-        let sheet = Sheet { row: 1, record: full(), was, changed: true, changed_steps: BTreeSet::new() };
+        let sheet = Sheet { was, changed: true, ..Sheet::new(1, full()) };
         assert!(write::records(&mut connection, &[sheet], &Usual::default()).await.is_err(), "{was:?}");
         assert_eq!(stored(&mut connection).await, bare());
     }

@@ -106,7 +106,11 @@ impl StepRow {
 
 /// Rows as the one JSON parameter of a statement.
 pub(crate) fn rows_as_json<T: Serialize>(rows: &[T]) -> Result<String, Fault> {
-    serde_json::to_string(rows).map_err(|_| Fault::Damaged("a record cannot be written as JSON"))
+    as_json(rows)
+}
+
+pub(crate) fn as_json<T: Serialize + ?Sized>(value: &T) -> Result<String, Fault> {
+    serde_json::to_string(value).map_err(|_| Fault::Damaged("a record cannot be written as JSON"))
 }
 
 /// The first moment at which the record [is purgeable](Record::is_purgeable).

@@ -6,12 +6,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ratchet_core::ledger::desk::{Desk, Sheet};
-use ratchet_core::{OutcomeKind, Payload, Record, State, Timestamp, Token, WorkerId, serde_json};
-use serde::Serialize;
+use ratchet_core::{OutcomeKind, Payload, Record, State, Timestamp, Token, WorkerId};
 use sqlx::SqliteConnection;
 
 use crate::error::{Fault, While as _};
-use crate::row::purge_at;
+use crate::row::{as_json, purge_at};
 use crate::write::require_all;
 
 /// What the usual writes cover of that which was decided.
@@ -85,6 +84,7 @@ fn is_plain(sheet: &Sheet) -> bool {
         &sheet.record;
     sheet.changed
         && sheet.changed_steps.is_empty()
+        && !sheet.changed_terms
         && !effect.may_be_applied
         && effect.pin.is_none()
         && cause.is_none()
@@ -191,8 +191,4 @@ impl Success {
         end.execute(connection).await.while_trying("write attempts")?;
         Ok(())
     }
-}
-
-fn as_json<T: Serialize + ?Sized>(rows: &T) -> Result<String, Fault> {
-    serde_json::to_string(rows).map_err(|_| Fault::Damaged("a record cannot be written as JSON"))
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use sqlx::SqliteConnection;
 
 use crate::error::{Fault, While as _};
-use crate::row::{ROWS_PER_STATEMENT, StepRow, purge_at, rows_as_json};
+use crate::row::{ROWS_PER_STATEMENT, StepRow, as_json, purge_at, rows_as_json};
 use crate::usual::Usual;
 
 /// A record's number, what its row must still say, and what it says from now on.
@@ -22,6 +22,26 @@ struct ChangedRow<'a> {
     was_token: Token,
     #[serde(flatten)]
     facts: Facts<'a>,
+    /// As texts, which the row keeps as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contract: Option<String>,
+}
+
+impl<'a> ChangedRow<'a> {
+    fn of(sheet: &'a Sheet) -> Result<Self, Fault> {
+        let record = &sheet.record;
+        let terms = sheet.changed_terms.then_some((&record.policy, &record.effect.contract));
+        Ok(Self {
+            id: sheet.row,
+            was_state: sheet.was.0,
+            was_token: sheet.was.1,
+            facts: record.into(),
+            policy: terms.map(|(policy, _)| as_json(policy)).transpose()?,
+            contract: terms.map(|(_, contract)| as_json(contract)).transpose()?,
+        })
+    }
 }
 
 /// What may change about a record. What is absent is NULL.
@@ -100,19 +120,12 @@ pub(crate) async fn records(
             lease_started_at = c ->> 'lease_started_at', first_started_at = c ->> 'first_started_at', \
             pin = c ->> 'pin', result = c ->> 'result', cause = c ->> 'cause', \
             uncertainty = c ->> 'uncertainty', reconcile_at = c ->> 'reconcile_at', \
-            settled_at = c ->> 'settled_at', purge_at = c ->> 'purge_at' \
+            settled_at = c ->> 'settled_at', purge_at = c ->> 'purge_at', \
+            policy = coalesce(c ->> 'policy', policy), contract = coalesce(c ->> 'contract', contract) \
         FROM changed \
         WHERE id = c ->> 'id' AND state = c ->> 'was_state' AND token = c ->> 'was_token'";
-    let rows: Vec<ChangedRow<'_>> = sheets
-        .iter()
-        .filter(|sheet| sheet.changed && !usual.covers(sheet.row, sheet.record.token))
-        .map(|sheet| ChangedRow {
-            id: sheet.row,
-            was_state: sheet.was.0,
-            was_token: sheet.was.1,
-            facts: (&sheet.record).into(),
-        })
-        .collect();
+    let changed = sheets.iter().filter(|sheet| sheet.changed && !usual.covers(sheet.row, sheet.record.token));
+    let rows = changed.map(ChangedRow::of).collect::<Result<Vec<_>, _>>()?;
     let written = run(connection, UPDATE, &rows).await?;
     require_all(written, rows.len())
 }

@@ -103,7 +103,7 @@ async fn what_another_program_asked_for_is_seen() {
     let renew = || Command::Renew { token: leased.token, duration: std::time::Duration::from_mins(1) };
     let renewed = apply(&ledger, &leased, renew()).await;
     assert!(matches!(renewed, Answer::Renewed { cancel_requested: false, .. }), "{renewed:?}");
-    let cancel = Command::Cancel { by: "Ada".to_owned(), reason: "a typo".to_owned() };
+    let cancel = Command::Cancel { by: "Ada".to_owned(), reason: "a typo".to_owned(), seen: None };
     let _ = apply(&other, &leased, cancel).await;
     let renewed = apply(&ledger, &leased, renew()).await;
     assert!(matches!(renewed, Answer::Renewed { cancel_requested: true, .. }), "{renewed:?}");

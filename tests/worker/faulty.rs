@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use ratchet::ledger::{
     AuditPage, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
-    DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
-    Offer, Order, Page, Served, StoreMark, Unserved,
+    DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, Looked,
+    MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use ratchet::{
     Answer, Attempt, AuditEntry, HiddenPaths, Key, LedgerError, Namespace, Ratchet, Record, RecordId,
@@ -159,7 +159,7 @@ impl Ledger for FaultyLedger {
         self.inner.expire(limit)
     }
 
-    fn follow(&self, limit: usize) -> LedgerFuture<'_, usize> {
+    fn follow(&self, limit: usize) -> LedgerFuture<'_, Looked> {
         self.inner.follow(limit)
     }
 

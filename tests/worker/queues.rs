@@ -137,7 +137,7 @@ async fn a_worker_purges_until_nothing_is_left() {
     let submissions: Vec<_> = (0..600).map(submission).collect();
     let cancel = |id: RecordId| Order {
         id,
-        command: Command::Cancel { by: "ops".to_owned(), reason: "a test".to_owned() },
+        command: Command::Cancel { by: "ops".to_owned(), reason: "a test".to_owned(), seen: None },
     };
     let orders = submissions.iter().map(|submission| cancel(submission.id.clone())).collect();
     ratchet.ledger().submit(submissions).await.unwrap();

@@ -7,6 +7,7 @@ use crate::model::{
     Attempt, AttemptEnd, AuditEntry, Cause, Effect, Ending, KeptRequest, Outcome, Payload, Pin, Recipe,
     Record, RequestFingerprint, Scope, SecretId, State, StepName, Token, Uncertainty, WorkerId,
 };
+use crate::policy::Policy;
 use crate::time::Timestamp;
 
 /// Something that a worker, a person or the ledger's own maintenance asks of a record.
@@ -20,6 +21,16 @@ pub enum Command {
         duration: Duration,
         /// Count it as started at once where the destination deduplicates, which saves a round trip.
         start_if_safe: bool,
+    },
+    /// The operation is declared by now, and more strictly than the record was enqueued with: nothing is repeated any more
+    /// that the declaration does not allow. For a lease under which nothing was started.
+    Adopt {
+        /// The lease.
+        token: Token,
+        /// What the destination promises.
+        contract: Terms,
+        /// What follows from an unknown outcome; its retries stay those that the record was enqueued with.
+        policy: Box<Policy>,
     },
     /// The handler is about to be entered.
     Start {
@@ -95,6 +106,8 @@ pub enum Command {
         by: String,
         /// Why.
         reason: String,
+        /// The last token of the record that they looked at; whatever it is if there is none.
+        seen: Option<Token>,
     },
     /// The destination is about to be asked what happened. Whoever is granted this asks, and nobody else for a while.
     Ask {
@@ -122,6 +135,8 @@ pub enum Command {
         accept_risk: bool,
         /// How many executions follow at the most; as many as the policy says if there is no wish.
         at_most: Option<u32>,
+        /// The last token of the record that they looked at; whatever it is if there is none.
+        seen: Option<Token>,
     },
 }
 
@@ -217,6 +232,8 @@ pub enum Answer {
     /// No lease: the record may not be sent again without asking. It is uncertain now, or abandoned where the
     /// operation allows that.
     Parked(Uncertainty),
+    /// The record is held to what is declared.
+    Adopted,
     /// The handler may be entered.
     Started,
     /// The lease is extended.
@@ -257,6 +274,9 @@ pub enum Refusal {
     /// A newer lease exists, or the record is not executed any more.
     #[error("the lease is superseded: another worker has taken the record over, or it is settled")]
     Superseded,
+    /// The record was executed since somebody looked at it.
+    #[error("the record has gone on since it was looked at: look again, and then decide")]
+    Changed,
     /// There is no such record.
     #[error("there is no such record")]
     NoRecord,

@@ -5,7 +5,9 @@ use std::time::Duration;
 use super::command::{Answer, AttemptNote, Decision, Refusal};
 use super::settle::{may_run_again, stop_sending};
 use super::{LONGEST_LEASE, Moment};
+use crate::contract::Terms;
 use crate::model::{Attempt, Lease, Record, State, Token, WorkerId};
+use crate::policy::Policy;
 use crate::time::Timestamp;
 
 pub(super) fn grant(
@@ -78,6 +80,32 @@ pub(super) fn start(record: &Record, token: Token, now: Timestamp) -> Result<Dec
     let mut running = record.clone();
     mark_started(&mut running, now);
     Ok(Decision::new(running, Answer::Started).noting(AttemptNote::Started { token, at: now }))
+}
+
+/// Holds the record to a declaration that came after it. What the destination promises counts for what is sent from now
+/// on: nobody knows how an effect was asked for that may have happened before.
+pub(super) fn adopt(
+    record: &Record,
+    token: Token,
+    contract: &Terms,
+    policy: &Policy,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    if current(record, token)?.started_at.is_some() {
+        return Err(Refusal::AlreadyStarted);
+    }
+    let mut held = record.clone();
+    held.policy.on_unknown = policy.on_unknown;
+    held.policy.reconciles = policy.reconciles;
+    held.policy.reconcile_after = policy.reconcile_after;
+    if !record.may_be_applied() && record.effect.pin.is_none() {
+        held.effect.contract = contract.clone();
+    }
+    if let Err(why) = may_run_again(&held, now) {
+        stop_sending(&mut held, why, now);
+        return Ok(Decision::new(held, Answer::Parked(why)));
+    }
+    Ok(Decision::new(held, Answer::Adopted))
 }
 
 pub(super) fn renew(

@@ -69,6 +69,9 @@ pub fn decide(record: &Record, command: &Command, moment: Moment) -> Result<Deci
         Command::Lease { worker, duration, start_if_safe } => {
             lease::grant(record, worker, *duration, *start_if_safe, moment)
         }
+        Command::Adopt { token, contract, policy } => {
+            lease::adopt(record, *token, contract, policy, moment.now)
+        }
         Command::Start { token } => lease::start(record, *token, moment.now),
         Command::Renew { token, duration } => lease::renew(record, *token, *duration, moment.now),
         Command::Release { token } => lease::release(record, *token, moment.now),
@@ -83,12 +86,16 @@ pub fn decide(record: &Record, command: &Command, moment: Moment) -> Result<Deci
         }
         Command::Settle { token, outcome } => settle::settle(record, *token, outcome, moment),
         Command::Follow { ended } => follow::follow(record, *ended, moment.now),
-        Command::Cancel { by, reason } => resolve::cancel(record, by, reason, moment.now),
+        Command::Cancel { by, reason, seen } => {
+            resolve::is_as_seen(record, *seen)?;
+            resolve::cancel(record, by, reason, moment.now)
+        }
         Command::Ask { at_most } => resolve::ask(record, *at_most, moment.now),
         Command::Resolve { by, reason, seen, verdict } => {
             resolve::resolve(record, by, reason, *seen, verdict, moment.now)
         }
-        Command::Replay { by, reason, accept_risk, at_most } => {
+        Command::Replay { by, reason, accept_risk, at_most, seen } => {
+            resolve::is_as_seen(record, *seen)?;
             resolve::replay(record, by, reason, *accept_risk, *at_most, moment.now)
         }
     }

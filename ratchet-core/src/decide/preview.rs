@@ -44,8 +44,13 @@ pub struct UnconfirmedEffect {
 /// ```
 #[must_use]
 pub fn preview_replay(record: &Record, now: Timestamp) -> ReplayPreview {
-    let replay =
-        Command::Replay { by: String::new(), reason: String::new(), accept_risk: false, at_most: None };
+    let replay = Command::Replay {
+        by: String::new(),
+        reason: String::new(),
+        accept_risk: false,
+        at_most: None,
+        seen: None,
+    };
     let decision = decide(record, &replay, Moment { now, jitter: Jitter::MIDDLE });
     let steps = record.steps.iter().map(|(name, step)| (Some(name), &step.effect));
     let effects = std::iter::once((None, &record.effect)).chain(steps);

@@ -7,6 +7,11 @@ use super::settle::{finish, may_run_again, park, succeed};
 use crate::model::{AuditEntry, Cause, CauseKind, Record, State, StepState, Token, Uncertainty};
 use crate::time::Timestamp;
 
+/// A person decides about what they saw: an attempt that came after it may have changed all.
+pub(super) fn is_as_seen(record: &Record, seen: Option<Token>) -> Result<(), Refusal> {
+    if seen.is_some_and(|seen| seen != record.token) { Err(Refusal::Changed) } else { Ok(()) }
+}
+
 /// Start nothing more. What has started is told to stop; what may have had its effect stays on record as uncertain.
 pub(super) fn cancel(record: &Record, by: &str, reason: &str, now: Timestamp) -> Result<Decision, Refusal> {
     let mut next = record.clone();

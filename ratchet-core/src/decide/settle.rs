@@ -32,17 +32,28 @@ pub(super) fn settle(
     Ok(Decision::new(next, answer).noting(AttemptNote::ended(token, outcome, moment.now, false)))
 }
 
-/// An outcome that comes after its lease was superseded. It never changes what a newer lease owns; but that the
-/// effect happened is true for ever, so it settles a record that waits.
+/// An outcome that comes after its lease was superseded. It takes nothing from a newer attempt; but that the effect
+/// happened is true for ever, so it settles a record that waits, and is kept where another attempt runs.
 fn late(record: &Record, token: Token, outcome: &Outcome, now: Timestamp) -> Decision {
-    let waits = matches!(record.state, State::Pending | State::Uncertain | State::Abandoned);
     let note = AttemptNote::ended(token, outcome, now, true);
     match outcome {
-        Outcome::Done { result, missing } if waits && record.may_be_applied() => {
+        Outcome::Done { result, missing } if waits(record) && record.may_be_applied() => {
             let mut settled = record.clone();
+            // A lease under which nothing was started ends with it, so that its holder starts nothing any more.
+            if record.lease.is_some() {
+                settled.token = record.token.next();
+            }
             succeed(&mut settled, result.as_ref(), missing.as_ref(), now);
             let answer = Answer::Settled(settled.state);
             Decision::new(settled, answer).noting(note)
+        }
+        Outcome::Done { result, missing }
+            if record.state == State::Running && record.may_be_applied() && !is_confirmed(record) =>
+        {
+            let detail = missing.as_ref().map(Cause::to_string).unwrap_or_default();
+            let cause = Some(Cause::new(CauseKind::ReportedLate, detail));
+            let confirmed = Record { result: result.clone(), cause, ..record.clone() };
+            Decision::new(confirmed, Answer::Late(record.state)).noting(note)
         }
         // The same report again, because its answer was lost.
         _ if record.token == token && record.state != State::Running => {
@@ -50,6 +61,20 @@ fn late(record: &Record, token: Token, outcome: &Outcome, now: Timestamp) -> Dec
         }
         _ => Decision::new(record.clone(), Answer::Late(record.state)).noting(note),
     }
+}
+
+/// Whether no attempt runs that could have an effect, and none is certain to be needless.
+fn waits(record: &Record) -> bool {
+    match record.state {
+        State::Pending | State::Uncertain | State::Abandoned => true,
+        State::Running => record.lease.as_ref().is_none_or(|lease| lease.started_at.is_none()),
+        _ => false,
+    }
+}
+
+/// Whether an earlier attempt has reported the effect while this one runs.
+fn is_confirmed(record: &Record) -> bool {
+    record.cause.as_ref().is_some_and(|cause| cause.kind() == CauseKind::ReportedLate)
 }
 
 pub(super) fn expire(record: &Record, moment: Moment) -> Result<Decision, Refusal> {
@@ -77,6 +102,11 @@ pub(super) fn expire(record: &Record, moment: Moment) -> Result<Decision, Refusa
 /// The record after an attempt that ended with `outcome`.
 fn after(record: &Record, outcome: &Outcome, moment: Moment) -> Record {
     let mut next = Record { lease: None, risk_accepted: false, ..record.clone() };
+    if is_confirmed(record) && outcome.kind() != OutcomeKind::Done {
+        let missing = record.cause.as_ref().filter(|_| record.result.is_none());
+        succeed(&mut next, record.result.as_ref(), missing, moment.now);
+        return next;
+    }
     next.cause = outcome.cause().cloned();
     if outcome.kind() != OutcomeKind::Done {
         mark_unfinished_steps(&mut next);

@@ -56,6 +56,8 @@ pub struct Sheet {
     pub changed: bool,
     /// Which steps are to be written.
     pub changed_steps: BTreeSet<StepName>,
+    /// Whether its policy or contract, which usually stay as they were enqueued, are to be written.
+    pub changed_terms: bool,
 }
 
 /// What to write on attempts, one note for each attempt and kind.
@@ -125,6 +127,7 @@ impl Sheet {
             record,
             changed: false,
             changed_steps: BTreeSet::new(),
+            changed_terms: false,
         }
     }
 
@@ -133,6 +136,8 @@ impl Sheet {
             return;
         }
         self.changed = true;
+        self.changed_terms |=
+            record.policy != self.record.policy || record.effect.contract != self.record.effect.contract;
         let before = &self.record.steps;
         let changed = record.steps.iter().filter(|(name, step)| before.get(*name) != Some(*step));
         self.changed_steps.extend(changed.map(|(name, _)| name.clone()));

@@ -118,6 +118,12 @@ impl Looked {
         Self { last, waiting: !found.is_empty() || behind > 0, ..Self::default() }
     }
 
+    /// Whether more records may wait, which the next look is at.
+    #[must_use]
+    pub const fn has_more(&self) -> bool {
+        self.last.is_some()
+    }
+
     /// Adds what was decided, and answers who was skipped: others may wait for them.
     pub fn add(&mut self, followed: Followed) -> Vec<RecordId> {
         let Followed { due, skipped } = followed;

@@ -1,5 +1,7 @@
 //! What a store says about itself to the person who asks whether all is well.
 
+use std::num::NonZeroU32;
+
 use super::Served;
 use crate::contract::Terms;
 use crate::model::{Priority, Queue, VolatileFields};
@@ -62,6 +64,8 @@ pub struct Declared {
     pub priority: Priority,
     /// In which queue they wait.
     pub queue: Queue,
+    /// How many of its attempts run at once over all workers, versions and queues; `None` if there is no limit.
+    pub concurrency: Option<NonZeroU32>,
     /// What of an input is no part of its fingerprint.
     pub volatile: VolatileFields,
 }

@@ -20,6 +20,7 @@ mod purge;
 
 use std::fmt;
 use std::future::Future;
+use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +32,7 @@ pub use crate::high_water::HighWaterFile;
 pub use audit_log::{AuditPage, Decided};
 pub use document::{Document, DocumentId, DocumentQuery, DocumentWrite, DocumentWritten};
 pub use error::LedgerError;
+pub use follow::Looked;
 pub use inspection::{Declared, Inspection, Problem, Setting};
 pub use mark::{HighWaterMark, MarkChange, StoreMark};
 #[cfg(feature = "testing")]
@@ -97,12 +99,13 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
     /// Decides about up to `limit` records whose lease is over, and says how many there were.
     fn expire(&self, limit: usize) -> LedgerFuture<'_, usize>;
 
-    /// Decides about up to `limit` waiting records whose predecessor has ended, and about those that come after them, and
-    /// says how many there were.
+    /// Looks at up to `limit` waiting records, and decides about those whose predecessor has ended, and about those that come
+    /// after them.
     ///
     /// A ledger does so by itself right after an end that it writes, as far as it knows of followers; this finds the others,
-    /// and what was left by a crash in between. Where many wait, one call looks at some of them, and the next ones at others.
-    fn follow(&self, limit: usize) -> LedgerFuture<'_, usize>;
+    /// and what was left by a crash in between. Where many wait, one call looks at some of them, and the next ones at others:
+    /// all have been looked at when nothing [is left](Looked::has_more).
+    fn follow(&self, limit: usize) -> LedgerFuture<'_, Looked>;
 
     /// Puts tombstones in the place of up to `limit` records that are settled for longer than they are kept, and says
     /// how many there were.
@@ -312,6 +315,8 @@ pub struct Declaration {
     pub priority: Priority,
     /// In which queue they wait.
     pub queue: Queue,
+    /// How many of its attempts run at once over all workers, versions and queues; `None` if there is no limit.
+    pub concurrency: Option<NonZeroU32>,
 }
 
 impl Declaration {
@@ -330,6 +335,7 @@ impl Declaration {
             contract: Contract::NONE.terms(),
             priority: Priority::default(),
             queue: Queue::DEFAULT,
+            concurrency: None,
         }
     }
 

@@ -56,6 +56,8 @@ pub enum CauseKind {
     Failed,
     /// The handler failed and said that another attempt is of no use; what became of its effect it does not say.
     NotRetryable,
+    /// An attempt that was given up has reported the effect, while a newer one runs.
+    ReportedLate,
     /// A person or a reconciler decided.
     Resolved,
 }
@@ -124,6 +126,7 @@ impl CauseKind {
             Self::UnstorableResult => "unstorable_result",
             Self::Failed => "failed",
             Self::NotRetryable => "not_retryable",
+            Self::ReportedLate => "reported_late",
             Self::Resolved => "resolved",
         }
     }

@@ -11,7 +11,8 @@ use super::effect::{Effect, Step};
 use super::identity::RecordId;
 use super::name::{GroupId, Queue, StepName, Version, WorkerId};
 use super::payload::{Fingerprint, Payload};
-use crate::policy::Policy;
+use crate::ledger::Served;
+use crate::policy::{OnUnknown, Policy};
 use crate::time::Timestamp;
 
 /// The durable row of one (namespace, operation, key, generation).
@@ -82,6 +83,15 @@ impl Record {
         std::iter::once(&self.effect).chain(steps).filter(|effect| effect.may_be_applied)
     }
 
+    /// Whether it may have its effect twice although its operation is declared with a policy that does not allow that: it was
+    /// enqueued by a program that did not know the declaration.
+    #[must_use]
+    pub fn is_laxer_than(&self, declared: &Policy) -> bool {
+        let may_duplicate =
+            |policy: &Policy| policy.on_unknown == OnUnknown::MayDuplicate && !policy.reconciles;
+        may_duplicate(&self.policy) && !may_duplicate(declared)
+    }
+
     /// The effect of a step, or of the handler itself.
     #[must_use]
     pub fn effect_of(&self, step: Option<&StepName>) -> Option<&Effect> {
@@ -89,6 +99,12 @@ impl Record {
             None => Some(&self.effect),
             Some(name) => self.steps.get(name).map(|step| &step.effect),
         }
+    }
+
+    /// What a worker has to serve to execute it.
+    #[must_use]
+    pub fn served(&self) -> Served {
+        Served { operation: self.id.operation.clone(), version: self.version.clone() }
     }
 
     /// How it ended, for records that come after it; `None` if it goes on.

@@ -16,10 +16,10 @@ use super::heartbeat::Held;
 use super::report::{Report, settle};
 use super::slots::{LONGEST_WAIT, Place};
 use crate::context::{CancelReason, Context};
-use crate::decide::Command;
-use crate::ledger::{Served, order};
+use crate::decide::{Answer, Command};
+use crate::ledger::order;
 use crate::model::{Cause, CauseKind, Outcome, Record};
-use crate::operation::Call;
+use crate::operation::{Call, Handler};
 
 /// How long a handler may take to stop after it was told to; one that blocks its thread never does.
 pub(super) const LET_GO: Duration = Duration::from_secs(1);
@@ -37,6 +37,9 @@ pub(super) async fn execute(
         return give_back(&shared, &record, started).await;
     }
     if !started {
+        if !adopts(&shared, &record).await {
+            return give_back(&shared, &record, false).await;
+        }
         let answer = tokio::select! {
             biased;
             answer = order(&*shared.ledger, &record.id, Command::Start { token: record.token }) => answer,
@@ -64,6 +67,17 @@ pub(super) async fn execute(
     drop(place);
     // Nobody takes reports any more after the last moment of the worker: the lease ends by itself.
     let _ = reports.send(Report { id: record.id, token: record.token, outcome, held, span });
+}
+
+/// Holds what was enqueued before its operation was declared to the declaration. `false` if it may not be executed.
+async fn adopts(shared: &Shared, record: &Record) -> bool {
+    let Some(spec) = shared.registry.get(&record.served()).map(Handler::spec) else { return true };
+    if !record.is_laxer_than(&spec.policy) {
+        return true;
+    }
+    let (contract, policy) = (spec.contract.terms(), Box::new(spec.policy.clone()));
+    let adopt = Command::Adopt { token: record.token, contract, policy };
+    matches!(order(&*shared.ledger, &record.id, adopt).await, Ok(Ok(Answer::Adopted)))
 }
 
 /// Waits for its turn. `false` if there will be none.
@@ -97,8 +111,7 @@ fn give_back<'a>(
 }
 
 async fn run_handler(shared: &Shared, record: &Record, held: &Held) -> Outcome {
-    let served = Served { operation: record.id.operation.clone(), version: record.version.clone() };
-    let Some(handler) = shared.registry.get(&served) else {
+    let Some(handler) = shared.registry.get(&record.served()) else {
         return not_entered("the ledger handed out what this worker does not serve");
     };
     let signals = &held.signals;

@@ -23,7 +23,7 @@ use crate::telemetry;
 /// How many leases that are over are decided about at once.
 const EXPIRE_BATCH: usize = 256;
 
-/// How many waiting records are decided about at once.
+/// How many waiting records are looked at at once.
 const FOLLOW_BATCH: usize = 1_000;
 
 /// How many records are purged by one write, which holds up others for as long as it takes.
@@ -258,7 +258,7 @@ async fn housekeeping(shared: Arc<Shared>) {
 
 async fn keep_house(shared: &Shared) -> Result<(), LedgerError> {
     telemetry::expired(shared.ledger.expire(EXPIRE_BATCH).await?);
-    shared.ledger.follow(FOLLOW_BATCH).await?;
+    while shared.ledger.follow(FOLLOW_BATCH).await?.has_more() && !shared.stopping.is_cancelled() {}
     for unserved in shared.ledger.unserved(shared.namespace.clone(), shared.offers.clone()).await? {
         tracing::warn!(
             operation = %unserved.wanted.operation, version = %unserved.wanted.version, queue = %unserved.queue,

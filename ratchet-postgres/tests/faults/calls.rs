@@ -83,7 +83,7 @@ async fn ends_with_followers() {
         let follower = || vec![Submission { after: after.clone(), ..submission(&next) }];
         let told = ways.ask(async |ledger| ledger.submit(follower()).await).await;
         assert!(!matches!(told[0], Submitted::Conflict(_)), "{told:?}");
-        let cancel = Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned() };
+        let cancel = Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned(), seen: None };
         let before = stored(ways, name).await;
         assert_eq!(order(ways, &before, &cancel).await, Answer::Now(State::Cancelled));
         // The server may take a while to give up the transaction of a connection that is cut.
@@ -198,7 +198,7 @@ async fn expiry() {
         let found = stored(ways, name).await;
         assert_eq!((found.state, found.attempts, found.token), (State::Pending, 0, record.token));
         // Out of the way of the next phase.
-        let cancel = Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned() };
+        let cancel = Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned(), seen: None };
         assert_eq!(order(ways, &record, &cancel).await, Answer::Now(State::Cancelled));
     })
     .await;

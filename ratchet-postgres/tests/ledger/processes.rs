@@ -148,7 +148,7 @@ async fn what_another_program_wrote_is_seen_by_the_holder_of_the_lease() {
         other => panic!("{other:?}"),
     };
     assert!(!asked(holder.apply(order(renew())).await.unwrap()));
-    let cancel = Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned() };
+    let cancel = Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned(), seen: None };
     assert_eq!(other.apply(order(cancel)).await.unwrap(), [Ok(Answer::CancelRequested)]);
     assert!(asked(holder.apply(order(renew())).await.unwrap()), "the cancellation was written over");
 }
@@ -227,7 +227,7 @@ async fn a_renewal_waits_for_a_replay_that_is_under_way() {
     let ledger = open(&database).await;
     submit_new(&ledger, "a").await;
     let (by, reason) = ("ada".to_owned(), "a test".to_owned());
-    let cancel = Command::Cancel { by: by.clone(), reason: reason.clone() };
+    let cancel = Command::Cancel { by: by.clone(), reason: reason.clone(), seen: None };
     ledger.apply(vec![Order { id: id("a"), command: cancel }]).await.unwrap().remove(0).unwrap();
     let mut other = database.connect().await;
     execute(&mut other, "BEGIN; UPDATE ratchet.progress SET state = 'pending', settled_at = NULL").await;

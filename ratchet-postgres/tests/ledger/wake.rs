@@ -56,16 +56,18 @@ async fn what_another_program_makes_due_wakes_a_worker() {
         reason: "a test".to_owned(),
         accept_risk: false,
         at_most: None,
+        seen: None,
     };
     busy.apply(vec![Order { id: id("a"), command: replay }]).await.unwrap().remove(0).unwrap_err();
     sleeps_on(&mut sleeper, "a refusal").await;
     for command in [
-        Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned() },
+        Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned(), seen: None },
         Command::Replay {
             by: "ada".to_owned(),
             reason: "a test".to_owned(),
             accept_risk: false,
             at_most: None,
+            seen: None,
         },
     ] {
         busy.apply(vec![Order { id: id("b"), command }]).await.unwrap().remove(0).unwrap();

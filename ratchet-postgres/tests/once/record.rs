@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::shop::Shop;
 
 fn cancel() -> Command {
-    Command::Cancel { by: "ada".to_owned(), reason: String::new() }
+    Command::Cancel { by: "ada".to_owned(), reason: String::new(), seen: None }
 }
 
 #[tokio::test]

@@ -114,7 +114,7 @@ async fn submissions_are_answered_as_by_the_ledger() {
 }
 
 async fn ledger_cancels(ledger: &PostgresLedger, namespace: &str) -> String {
-    let command = Command::Cancel { by: "ad\\a".to_owned(), reason: "ordered twice".to_owned() };
+    let command = Command::Cancel { by: "ad\\a".to_owned(), reason: "ordered twice".to_owned(), seen: None };
     match ledger.apply(vec![Order { id: id(namespace, "a"), command }]).await.unwrap().remove(0) {
         Ok(Answer::Now(state)) => format!("stopped {state}"),
         Ok(Answer::CancelRequested) => "requested running".to_owned(),

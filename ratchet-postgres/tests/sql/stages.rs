@@ -87,7 +87,9 @@ impl Stage {
         let unknown = || Outcome::unknown(cause());
         match self {
             Self::Missing | Self::Waiting | Self::Pending | Self::Skipped | Self::Leased => Vec::new(),
-            Self::Cancelled => vec![Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned() }],
+            Self::Cancelled => {
+                vec![Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned(), seen: None }]
+            }
             Self::Started => vec![start],
             Self::InStep => vec![start, begin],
             Self::StepAppliedPerhaps => {
@@ -153,7 +155,7 @@ async fn make_follower(ledger: &PostgresLedger, follower: Submission, stage: Sta
     let answers = ledger.submit(vec![first, Submission { after, ..follower }]).await.expect("an answer");
     assert!(answers.iter().all(|answer| matches!(answer, Submitted::New { .. })), "{answers:?}");
     if stage == Stage::Skipped {
-        let command = Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned() };
+        let command = Command::Cancel { by: "ada".to_owned(), reason: "a test".to_owned(), seen: None };
         ledger.apply(vec![Order { id, command }]).await.expect("an answer");
     }
 }

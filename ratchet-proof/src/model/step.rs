@@ -10,7 +10,7 @@ use super::actions::{Action, Fault, LEAP, Order};
 use super::scenario::{LEASE, at, ticks};
 use super::world::{Account, Job, Letter, Phase, Word, Worker, World};
 use crate::planted::Mutation;
-use crate::stale::is_stale;
+use crate::stale::oversteps;
 
 impl Protocol {
     /// The world after an action; `None` if it changes nothing.
@@ -48,7 +48,7 @@ impl Protocol {
     pub(super) fn apply(&self, world: &mut World, row: usize, command: &Command) -> Result<Answer, Refusal> {
         let Stored::Record(record) = &*world.rows[row] else { return Err(Refusal::NoRecord) };
         let decision = self.rules.decide(record, command, world.now)?;
-        if is_stale(record, command) && decision.record != **record {
+        if oversteps(record, command, &decision.record) {
             world.seen.stale_accepted = true;
         }
         world.rows[row] = Arc::new(Stored::Record(Box::new(decision.record)));
@@ -314,9 +314,11 @@ impl Protocol {
                 self.write_submission(world, Some(Renewal { by, reason }));
                 (before != world.rows.len()).then_some(())
             }
-            Order::Cancel(row) => self.apply(world, row, &Command::Cancel { by, reason }).ok().map(|_| ()),
+            Order::Cancel(row) => {
+                self.apply(world, row, &Command::Cancel { by, reason, seen: None }).ok().map(|_| ())
+            }
             Order::Replay { row, accept_risk } => {
-                let command = Command::Replay { by, reason, accept_risk, at_most: None };
+                let command = Command::Replay { by, reason, accept_risk, at_most: None, seen: None };
                 self.apply(world, row, &command).ok()?;
                 world.seen.risk_accepted |= accept_risk;
                 Some(())

@@ -71,12 +71,12 @@ pub(crate) async fn cancel(arguments: &CancelArguments, ratchet: &Ratchet) -> Re
     let record = arguments.record.record(ratchet).await?;
     let consent = &arguments.consent;
     consent.ask("Nothing more is started under this key. What has happened stays as it is.")?;
-    told(&ratchet.cancel(record.id, &consent.by(), consent.reason()).await?)
+    told(&ratchet.cancel_as_seen(&record, &consent.by(), consent.reason()).await?)
 }
 
 pub(crate) async fn replay(arguments: &ReplayArguments, ratchet: &Ratchet) -> Result<(), Error> {
     let record = arguments.record.record(ratchet).await?;
-    let preview = preview_replay(&record, Timestamp::from(std::time::SystemTime::now()));
+    let preview = preview_replay(&record, ratchet.ledger().inspect().await?.now);
     if arguments.preview {
         let attempts = ratchet.attempts(record.id.clone()).await?;
         return output::write(|out| foretell(out, &record, &attempts, &preview));
@@ -85,7 +85,7 @@ pub(crate) async fn replay(arguments: &ReplayArguments, ratchet: &Ratchet) -> Re
     let risk =
         if arguments.accept_risk && record.may_be_applied() { " The effect may happen twice." } else { "" };
     consent.ask(&format!("The record runs again with the same identity.{risk}"))?;
-    told(&ratchet.replay(record.id, &consent.by(), consent.reason(), arguments.accept_risk).await?)
+    told(&ratchet.replay_as_seen(&record, &consent.by(), consent.reason(), arguments.accept_risk).await?)
 }
 
 fn foretell(

@@ -114,15 +114,14 @@ async fn perform(
 ) -> Result<Option<Cursor>, Undone> {
     let client: &Client = &signed_in.client;
     let by = signed_in.session.operator.signature();
-    let id = record.id.clone();
     let done = match act {
         Act::Reconcile => {
             let verdict = verdict(fields.get("found"), fields.get("result")).map_err(Undone::Form)?;
-            client.resolve(id, &by, reason, record.token, verdict).await
+            client.resolve(record.id.clone(), &by, reason, record.token, verdict).await
         }
-        Act::Replay => client.replay(id, &by, reason, false).await,
-        Act::AcceptRisk => client.replay(id, &by, reason, true).await,
-        Act::Cancel => client.cancel(id, &by, reason).await,
+        Act::Replay => client.replay_as_seen(record, &by, reason, false).await,
+        Act::AcceptRisk => client.replay_as_seen(record, &by, reason, true).await,
+        Act::Cancel => client.cancel_as_seen(record, &by, reason).await,
         Act::Release => {
             let released = client.renew(record, &by, reason).await.map_err(Undone::Ledger)?;
             return place::of(client, &released).await.map_err(|error| Undone::Ledger(error.into()));

@@ -202,7 +202,7 @@ mod tests {
         let unknown = || Outcome::unknown(Cause::new(CauseKind::Transport, ""));
         let refused =
             Outcome::Rejected { cause: Cause::new(CauseKind::Status(402), ""), after_lookup: false };
-        let cancelled = Command::Cancel { by: String::new(), reason: String::new() };
+        let cancelled = Command::Cancel { by: String::new(), reason: String::new(), seen: None };
         let later = NOW.after(Duration::from_hours(30));
         for (record, now, acts) in [
             (pending(REMEMBERS), NOW, vec![Act::Cancel]),

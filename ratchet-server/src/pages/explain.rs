@@ -2,7 +2,8 @@
 
 use ratchet::{OnUnknown, Record, RecordState, Timestamp, Uncertainty};
 
-use super::words::{cause, counted, distance, foreign, is_for_ever, sentence, span, stamp};
+use super::said::Said;
+use super::words::{cause, counted, distance, is_for_ever, sentence, span, stamp};
 
 /// A record in words.
 pub(super) struct Explained {
@@ -14,13 +15,13 @@ pub(super) struct Explained {
     pub(super) next: Vec<String>,
 }
 
-pub(super) fn explain(record: &Record, now: Timestamp) -> Explained {
+pub(super) fn explain(record: &Record, said: &Said, now: Timestamp) -> Explained {
     match record.state {
         RecordState::Waiting => waiting(record),
-        RecordState::Pending => pending(record, now),
+        RecordState::Pending => pending(record, said, now),
         RecordState::Running => running(record, now),
-        RecordState::Uncertain => uncertain(record, now),
-        ended => settled(record, ended),
+        RecordState::Uncertain => uncertain(record, said, now),
+        ended => settled(record, said, ended),
     }
 }
 
@@ -33,13 +34,13 @@ fn waiting(record: &Record) -> Explained {
     }
 }
 
-fn pending(record: &Record, now: Timestamp) -> Explained {
+fn pending(record: &Record, said: &Said, now: Timestamp) -> Explained {
     let headline = if record.ready_at > now {
         format!("It waits, and is due {}.", distance(record.ready_at, now))
     } else {
         "It is due, and waits for a worker.".to_owned()
     };
-    let mut why: Vec<String> = last_cause(record).into_iter().collect();
+    let mut why: Vec<String> = last_cause(record, said).into_iter().collect();
     if record.attempts == 0 {
         why.push("No attempt was started so far, so nothing was sent.".to_owned());
     } else if record.may_be_applied() {
@@ -124,8 +125,8 @@ fn if_silent(record: &Record) -> &'static str {
     }
 }
 
-fn uncertain(record: &Record, now: Timestamp) -> Explained {
-    let mut why: Vec<String> = last_cause(record).into_iter().collect();
+fn uncertain(record: &Record, said: &Said, now: Timestamp) -> Explained {
+    let mut why: Vec<String> = last_cause(record, said).into_iter().collect();
     why.extend(record.uncertainty.map(|why| reason(why).to_owned()));
     let next = match record.reconcile_at {
         Some(at) if at > now => {
@@ -166,15 +167,15 @@ fn reason(why: Uncertainty) -> &'static str {
     }
 }
 
-fn settled(record: &Record, state: RecordState) -> Explained {
+fn settled(record: &Record, said: &Said, state: RecordState) -> Explained {
     let (headline, mut why) = match state {
         RecordState::Succeeded => ("The effect happened.", Vec::new()),
         RecordState::Failed => {
-            ("It was refused, and had no effect.", last_cause(record).into_iter().collect())
+            ("It was refused, and had no effect.", last_cause(record, said).into_iter().collect())
         }
         RecordState::Exhausted => (
             "Every allowed attempt certainly had no effect.",
-            last_cause(record).into_iter().collect::<Vec<String>>(),
+            last_cause(record, said).into_iter().collect::<Vec<String>>(),
         ),
         RecordState::Cancelled => ("It was cancelled before it had any effect.", Vec::new()),
         RecordState::Skipped => (
@@ -183,7 +184,7 @@ fn settled(record: &Record, state: RecordState) -> Explained {
         ),
         _ => (
             "The effect may have happened; it was given up, as its operation allows (`may_lose`).",
-            last_cause(record).into_iter().collect(),
+            last_cause(record, said).into_iter().collect(),
         ),
     };
     if state == RecordState::Succeeded {
@@ -217,9 +218,9 @@ fn after_the_end(record: &Record, state: RecordState) -> Vec<String> {
 }
 
 /// The last thing that went wrong, with what the program said about it.
-fn last_cause(record: &Record) -> Option<String> {
+fn last_cause(record: &Record, said: &Said) -> Option<String> {
     let known = record.cause.as_ref()?;
-    let told = foreign(known.detail());
+    let told = said.told(known);
     let clause = sentence(&cause(known.kind()));
     Some(if told.is_empty() { format!("{clause}.") } else { format!("{clause}: “{told}”.") })
 }

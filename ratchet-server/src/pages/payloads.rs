@@ -1,10 +1,10 @@
 //! Input and result without what is hidden.
 
 use maud::{Markup, html};
-use ratchet::ledger::Served;
 use ratchet::{Client, HiddenPaths, LedgerError, Payload, Record};
 use serde_json::Value;
 
+use super::said::Said;
 use super::words::foreign;
 
 /// Input and result as people may see them.
@@ -13,17 +13,18 @@ pub(super) struct Shown {
     result: Option<Value>,
     /// Whether a worker has declared what is hidden.
     is_declared: bool,
+    /// What programs said about its failures.
+    pub(super) said: Said,
 }
 
 /// Hides what the operation marks as personal. Where no worker has declared that, it is not known what may be shown, and
 /// everything is hidden.
 pub(super) async fn read(client: &Client, record: &Record) -> Result<Shown, LedgerError> {
-    let of = Served { operation: record.id.operation.clone(), version: record.version.clone() };
-    let declared = client.ledger().hidden(of).await?;
-    let is_declared = declared.is_some();
+    let declared = client.ledger().hidden(record.served()).await?;
+    let (is_declared, said) = (declared.is_some(), Said::of(record, declared.as_ref()));
     let hidden = declared.unwrap_or_else(HiddenPaths::everything);
     let result = record.result.as_ref().map(|result| without(result, &hidden));
-    Ok(Shown { input: without(&record.input, &hidden), result, is_declared })
+    Ok(Shown { input: without(&record.input, &hidden), result, is_declared, said })
 }
 
 fn without(payload: &Payload, hidden: &HiddenPaths) -> Value {
@@ -48,7 +49,8 @@ impl Shown {
             }
             @if !self.is_declared {
                 p.hint {
-                    "Everything is hidden: no worker has declared what of this operation and version may be shown."
+                    "Everything is hidden, and what programs said about failures: no worker has declared what of this "
+                    "operation and version may be shown."
                 }
             }
         }

@@ -15,6 +15,7 @@ use super::layout::{Page, Place};
 use super::payloads;
 use super::place::{self, Placed};
 use super::request::SignedIn;
+use super::said::Said;
 use super::words::{distance, key, moment, span, state, when};
 use super::{sent, timeline, windows};
 
@@ -55,11 +56,11 @@ pub(super) async fn show(
         div #record data-live data-state=(record.state) {
             (head(record))
             div.columns {
-                (decision(record, now))
+                (decision(record, &payloads.said, now))
                 (acts(&placed, now))
             }
             section { h2 { "Windows" } (windows::show(record, now)) }
-            section { h2 { "What happened" span.hint { " (UTC)" } } (timeline::show(record, &attempts, &decisions, now)) }
+            section { h2 { "What happened" span.hint { " (UTC)" } } (timeline::show(record, &attempts, &decisions, &payloads.said, now)) }
             div.columns {
                 section { h2 { "What was sent" } (sent::show(record)) (steps(record)) }
                 section { h2 { "About it" } (facts(record, before, now)) }
@@ -94,8 +95,8 @@ fn head(record: &Record) -> Markup {
     }
 }
 
-fn decision(record: &Record, now: Timestamp) -> Markup {
-    let explained = explain(record, now);
+fn decision(record: &Record, said: &Said, now: Timestamp) -> Markup {
+    let explained = explain(record, said, now);
     html! {
         section class={ "decision " (record.state) } {
             h2 { (explained.headline) }

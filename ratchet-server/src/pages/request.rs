@@ -11,15 +11,12 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
 use ratchet::{Client, Timestamp};
 
-use super::Pages;
 use super::fault::Fault;
 use super::layout::document;
 use super::session::Session;
+use super::{Pages, cookie};
 use crate::serve::auth::{self, Scope};
 use crate::serve::{App, read_body};
-
-/// The name of the cookie.
-pub(super) const COOKIE: &str = "ratchet_session";
 
 /// A request of somebody who is signed in.
 pub(super) struct SignedIn {
@@ -48,7 +45,8 @@ impl FromRequestParts<Pages> for SignedIn {
 
 /// A session ends with its key: one that was revoked opens nothing more.
 async fn session_of(headers: &HeaderMap, pages: &Pages) -> Result<Option<Session>, Fault> {
-    let Some(mut session) = cookie(headers).and_then(|cookie| pages.sessions.find(cookie, Instant::now()))
+    let Some(mut session) =
+        cookie::find(headers).and_then(|cookie| pages.sessions.find(cookie, Instant::now()))
     else {
         return Ok(None);
     };
@@ -141,13 +139,6 @@ fn is_from_here(headers: &HeaderMap) -> bool {
     origin.is_some_and(|origin| text("host") == Some(origin))
 }
 
-/// The cookie of a session, if there is one.
-pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
-    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
-}
-
 #[cfg(test)]
 mod tests {
     use axum::http::HeaderValue;
@@ -179,12 +170,5 @@ mod tests {
         ] {
             assert_eq!(is_from_here(&headers(&pairs)), is_ours, "{pairs:?}");
         }
-    }
-
-    #[test]
-    fn the_cookie_is_found_among_others() {
-        let found = |line| cookie(&headers(&[("cookie", line)])).map(str::to_owned);
-        assert_eq!(found("a=b; ratchet_session=abc; c=d").as_deref(), Some("abc"));
-        assert_eq!(found("xratchet_session=abc"), None);
     }
 }

@@ -9,10 +9,10 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::Pages;
+use super::cookie;
 use super::fault::Fault;
 use super::layout::document;
-use super::request::{self, COOKIE, OwnForm, SignedForm, SignedIn};
-use super::session::LASTS;
+use super::request::{OwnForm, SignedForm, SignedIn};
 
 /// The most characters of a person's name.
 const LONGEST_NAME: usize = 60;
@@ -67,12 +67,7 @@ pub(super) async fn sign_in(
         return Ok(refuse("This is no operator key, or it is revoked or over."));
     };
     let cookie = pages.sessions.open(operator, Instant::now())?;
-    let secure = if is_loopback(&headers) { "" } else { "; Secure" };
-    let cookie = format!(
-        "{COOKIE}={}; HttpOnly; SameSite=Strict; Path=/; Max-Age={}{secure}",
-        cookie.as_str(),
-        LASTS.as_secs()
-    );
+    let cookie = cookie::set(&headers, cookie.as_str());
     let to = format!("/signed-in?next={next}");
     Ok(([(header::SET_COOKIE, cookie)], Redirect::to(&to)).into_response())
 }
@@ -91,11 +86,10 @@ pub(super) async fn welcome(
 }
 
 pub(super) async fn sign_out(State(pages): State<Pages>, headers: HeaderMap, _: SignedForm) -> Response {
-    if let Some(cookie) = request::cookie(&headers) {
+    if let Some(cookie) = cookie::find(&headers) {
         pages.sessions.close(cookie);
     }
-    let gone = format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
-    ([(header::SET_COOKIE, gone)], Redirect::to("/sign-in")).into_response()
+    ([(header::SET_COOKIE, cookie::set(&headers, ""))], Redirect::to("/sign-in")).into_response()
 }
 
 /// A path of these pages: an address elsewhere would lead whoever signed in astray.
@@ -103,13 +97,6 @@ fn path_within(next: &str) -> &str {
     let is_path =
         |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_".contains(&byte));
     if next.starts_with('/') && !next.starts_with("//") && is_path(next) { next } else { "/" }
-}
-
-/// Browsers keep a `Secure` cookie over HTTPS alone. The machine itself is the exception, and some do not make it.
-fn is_loopback(headers: &HeaderMap) -> bool {
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
 }
 
 #[cfg(test)]

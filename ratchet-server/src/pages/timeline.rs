@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use ratchet::{Attempt, AttemptEnd, AuditEntry, OutcomeKind, Record, RecordState, Timestamp};
 
+use super::said::Said;
 use super::words::{cause, foreign, moment, outcome, sentence, span, state};
 
 /// One entry; its kind gives it a mark.
@@ -16,11 +17,12 @@ pub(super) fn show(
     record: &Record,
     attempts: &[Attempt],
     decisions: &[AuditEntry],
+    said: &Said,
     now: Timestamp,
 ) -> Markup {
     let enqueued = html! { b { "Enqueued" } " for version " (record.version) ", in queue " (record.queue) };
     let mut events = vec![Event { at: record.created_at, kind: "made", told: enqueued }];
-    events.extend(attempts.iter().map(|attempt| of_attempt(record, attempt, now)));
+    events.extend(attempts.iter().map(|attempt| of_attempt(record, attempt, said, now)));
     events.extend(decisions.iter().map(of_decision));
     events.sort_by_key(|event| event.at);
     html! {
@@ -32,7 +34,7 @@ pub(super) fn show(
     }
 }
 
-fn of_attempt(record: &Record, attempt: &Attempt, now: Timestamp) -> Event {
+fn of_attempt(record: &Record, attempt: &Attempt, said: &Said, now: Timestamp) -> Event {
     let is_current = attempt.token == record.token && record.state == RecordState::Running;
     let lease = record.lease.as_ref().filter(|_| is_current);
     let told = html! {
@@ -43,7 +45,7 @@ fn of_attempt(record: &Record, attempt: &Attempt, now: Timestamp) -> Event {
                 None => "The handler was not entered: a lease is not a start. ",
             }
             @match (&attempt.end, lease) {
-                (Some(end), _) => (ended(attempt, end)),
+                (Some(end), _) => (ended(attempt, end, said)),
                 (None, Some(lease)) => { "Its lease " @if lease.until > now { "ends" } @else { "ended" } " at " (moment(lease.until)) "." },
                 (None, None) if attempt.started_at.is_none() => "It was given back.",
                 (None, None) => "It did not report.",
@@ -58,14 +60,15 @@ fn of_attempt(record: &Record, attempt: &Attempt, now: Timestamp) -> Event {
     Event { at: attempt.leased_at, kind, told }
 }
 
-fn ended(attempt: &Attempt, end: &AttemptEnd) -> Markup {
+fn ended(attempt: &Attempt, end: &AttemptEnd, said: &Said) -> Markup {
     let took = span(end.at.since(attempt.started_at.unwrap_or(attempt.leased_at)));
     html! {
         span class={ "outcome " (end.outcome.as_str()) } { (name(end.outcome)) } " after " (took) ": "
         (outcome(end.outcome)) "."
         @if let Some(known) = &end.cause {
             " " (sentence(&cause(known.kind()))) "."
-            @if !known.detail().is_empty() { q { (foreign(known.detail())) } }
+            @let told = said.told(known);
+            @if !told.is_empty() { q { (told) } }
         }
         @if end.late { " It came late, after another attempt had the lease." }
     }

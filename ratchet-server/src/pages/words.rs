@@ -106,6 +106,7 @@ pub(super) fn cause(kind: CauseKind) -> String {
         CauseKind::RequestChanged => "the next request would differ from the pinned one",
         CauseKind::UnreadableInput => "the stored input does not fit the handler's type",
         CauseKind::UnstorableResult => "the result could not be stored",
+        CauseKind::ReportedLate => "an earlier attempt has reported that the effect happened",
         CauseKind::Resolved => "somebody looked and decided",
         other => other.as_str(),
     };

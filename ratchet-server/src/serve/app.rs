@@ -1,17 +1,21 @@
 //! What all parts of the server share.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use ratchet::ledger::{Declared, HighWaterFile, Served, SharedLedger};
 use ratchet::{Client, LedgerError, Namespace, RestoreGuard, Timestamp};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::declarations::Declarations;
+use super::jobs::Jobs;
 use super::limits::Limits;
 use super::metrics::Metrics;
+use super::problem::Problem;
 use super::rate::Rates;
 use super::shelf::Shelf;
+use super::store_clock::StoreClock;
 use crate::error::Error;
 use crate::operate::store::StoreAddress;
 use crate::wire::LeaseSecret;
@@ -29,6 +33,9 @@ struct Shared {
     limits: Limits,
     rates: Rates,
     metrics: Metrics,
+    jobs: Jobs,
+    clock: StoreClock,
+    draining: CancellationToken,
     stopping: CancellationToken,
 }
 
@@ -55,6 +62,9 @@ impl App {
             rates: Rates::new(limits.rate),
             limits,
             metrics: Metrics::install()?,
+            jobs: Jobs::default(),
+            clock: StoreClock::default(),
+            draining: CancellationToken::new(),
             stopping: CancellationToken::new(),
         };
         Ok(Self(Arc::new(shared)))
@@ -74,7 +84,8 @@ impl App {
         &self.0.shelf
     }
 
-    /// What Rust programs declare about an operation, as it stood two seconds ago at the most.
+    /// What Rust programs declare about an operation, as it stood two seconds ago at the most: about this version, or about
+    /// the one that is the most careful.
     pub(crate) async fn declared(&self, of: &Served) -> Result<Option<Declared>, LedgerError> {
         self.0.declared.find(self.ledger(), of).await
     }
@@ -87,18 +98,34 @@ impl App {
         &self.0.limits
     }
 
-    /// Whether jobs may be handed out; not where a backup was restored and nobody has acknowledged it.
-    pub(crate) fn may_hand_out(&self) -> bool {
-        self.0.restored.is_open()
+    /// The jobs that workers have.
+    pub(crate) fn jobs(&self) -> &Jobs {
+        &self.0.jobs
     }
 
-    /// A job is handed out.
-    pub(crate) fn handed_out(&self) {
+    /// Whether jobs may be handed out; not where a backup was restored and nobody has acknowledged it.
+    pub(crate) async fn may_hand_out(&self) -> bool {
+        self.0.restored.may_begin().await
+    }
+
+    /// The store failed, so it may be another one when it is back: it is looked at before anything more is handed out.
+    pub(crate) fn doubts_store(&self) {
+        self.0.restored.doubts();
+    }
+
+    /// A job is handed out, or goes on, so the mark has to cover it.
+    pub(crate) fn worked(&self) {
         self.0.restored.worked();
     }
 
     pub(super) async fn look_at_store(&self) {
         self.0.restored.look().await;
+    }
+
+    /// Has the mark cover what was handed out last. It is not worth a long wait.
+    pub(super) async fn look_at_store_once_more(&self) {
+        const AT_MOST: Duration = Duration::from_secs(1);
+        let _ = timeout(AT_MOST, self.0.restored.finish()).await;
     }
 
     pub(super) fn rates(&self) -> &Rates {
@@ -109,9 +136,30 @@ impl App {
         &self.0.metrics
     }
 
-    /// Cancelled when the server is asked to stop: answers that go on for long end then.
+    /// Nothing new begins from now on.
+    pub(super) fn begin_to_stop(&self) {
+        self.0.draining.cancel();
+    }
+
+    /// Whether nothing new begins any more.
+    pub(super) fn is_draining(&self) -> bool {
+        self.0.draining.is_cancelled()
+    }
+
+    /// # Errors
+    /// If nothing new begins any more, since the server stops: the next one, or another, will take it.
+    pub(crate) fn require_taking(&self) -> Result<(), Problem> {
+        if self.is_draining() { Err(Problem::stopping()) } else { Ok(()) }
+    }
+
+    /// Cancelled when connections are closed: answers that go on for long end then.
     pub(crate) fn stopping(&self) -> &CancellationToken {
         &self.0.stopping
+    }
+
+    /// The clock that leases and windows go by.
+    pub(crate) async fn store_now(&self) -> Result<Timestamp, LedgerError> {
+        self.0.clock.now(self.ledger()).await
     }
 
     /// The clock of this machine, for what is no decision about a record.

@@ -146,6 +146,17 @@ impl FromRequestParts<App> for Executing {
     }
 }
 
+/// A caller that reads the metrics of the server, and sees nothing else.
+pub(crate) struct Monitor;
+
+impl FromRequestParts<App> for Monitor {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        of_request(parts, app, &[Scope::Monitor]).await.map(|_| Self)
+    }
+}
+
 /// What a handler asks for whom a kind of key may call; the body is not read for others.
 macro_rules! caller {
     ($(#[$doc:meta])* $name:ident: $($scope:ident),+) => {

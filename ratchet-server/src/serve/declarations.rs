@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ratchet::LedgerError;
 use ratchet::ledger::{Declared, Served, SharedLedger};
+use ratchet::{LedgerError, OnUnknown, VolatileFields};
 
 /// All of them are read at once: a store has as many as programs have operations.
 #[derive(Default)]
@@ -22,8 +22,7 @@ impl Declarations {
             Some(declared) => declared,
             None => self.read(ledger).await?,
         };
-        let found = declared.binary_search_by(|declared| declared.of.cmp(of));
-        Ok(found.ok().and_then(|at| declared.get(at).cloned()))
+        Ok(about(&declared, of))
     }
 
     fn remembered(&self) -> Option<Arc<Vec<Declared>>> {
@@ -38,5 +37,64 @@ impl Declarations {
         let declared = Arc::new(declared);
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((asked, Arc::clone(&declared)));
         Ok(declared)
+    }
+}
+
+/// What is declared about this version. About one that nobody has declared, it is what the most careful other version says:
+/// the destination of an operation is known once one version is, and a new handler does not make it forgetful.
+fn about(declared: &[Declared], of: &Served) -> Option<Declared> {
+    let others = || declared.iter().filter(|other| other.of.operation == of.operation);
+    let exact = others().find(|other| other.of.version == of.version).cloned();
+    exact.or_else(|| {
+        let most_careful = others().min_by_key(|other| carelessness(other))?;
+        // Which fields change from one attempt to the next is a matter of each version's input.
+        let volatile = VolatileFields::default();
+        Some(Declared { of: of.clone(), volatile, ..most_careful.clone() })
+    })
+}
+
+/// How freely an effect is repeated that may have happened.
+fn carelessness(declared: &Declared) -> (u8, bool) {
+    let tradeoff = match declared.policy.on_unknown {
+        OnUnknown::Park => 0,
+        OnUnknown::MayLose => 1,
+        OnUnknown::MayDuplicate => 2,
+    };
+    (tradeoff, declared.contract.deduplicates())
+}
+
+#[cfg(test)]
+mod tests {
+    use ratchet::{Contract, OperationName, Policy, Priority, Queue, Version};
+
+    use super::*;
+
+    fn of(operation: &'static str, version: &'static str) -> Served {
+        let (operation, version) = (OperationName::from_static(operation), Version::from_static(version));
+        Served { operation, version }
+    }
+
+    fn declared(version: &'static str, contract: Contract, on_unknown: OnUnknown) -> Declared {
+        Declared {
+            of: of("charge", version),
+            policy: Policy { on_unknown, ..Policy::DEFAULT },
+            contract: contract.terms(),
+            priority: Priority::default(),
+            queue: Queue::DEFAULT,
+            volatile: VolatileFields::default(),
+            concurrency: None,
+        }
+    }
+
+    #[test]
+    fn a_version_that_nobody_declared_is_as_careful_as_the_most_careful_other_one() {
+        let remembers = Contract::header("Idempotency-Key");
+        let one = declared("1", remembers, OnUnknown::MayDuplicate);
+        let two = declared("2", remembers, OnUnknown::Park);
+        let three = declared("3", Contract::NONE, OnUnknown::Park);
+        let all = [one.clone(), two, three.clone()];
+        assert_eq!(about(&all, &of("charge", "1")), Some(one));
+        assert_eq!(about(&all, &of("charge", "4")), Some(Declared { of: of("charge", "4"), ..three }));
+        assert_eq!(about(&all, &of("refund", "1")), None);
     }
 }

@@ -9,6 +9,9 @@ pub(crate) struct Limits {
     /// How many connections may be open at once; more wait to be accepted.
     #[arg(long, default_value_t = 4096)]
     pub(crate) connections: usize,
+    /// How many of them one address may have, such as that of a proxy; more are closed at once.
+    #[arg(long, default_value_t = 2048)]
+    pub(crate) connections_of_peer: usize,
     /// How many requests may be under way at once; more are answered with 503.
     #[arg(long, default_value_t = 1024)]
     pub(crate) requests: usize,
@@ -21,7 +24,7 @@ pub(crate) struct Limits {
     /// How many seconds a client may take to send the head of a request, again its body, and to read something of the answer.
     #[arg(long, default_value = "10", value_parser = seconds)]
     pub(crate) patience: Duration,
-    /// How many seconds what is under way may go on after the server was asked to stop.
+    /// How many seconds workers may take to report on their jobs after the server was asked to stop.
     #[arg(long, default_value = "20", value_parser = seconds)]
     pub(crate) grace: Duration,
 }

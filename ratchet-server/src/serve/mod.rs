@@ -6,6 +6,7 @@ mod body;
 mod connections;
 mod declarations;
 mod health;
+pub(crate) mod jobs;
 pub(crate) mod keys;
 mod limits;
 mod maintenance;
@@ -15,6 +16,8 @@ mod patient;
 pub(crate) mod problem;
 mod rate;
 pub(crate) mod shelf;
+mod stop;
+mod store_clock;
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -25,12 +28,12 @@ use axum::Router;
 use clap::Args;
 use ratchet::ledger::HighWaterFile;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tracing::level_filters::LevelFilter;
 
 pub(crate) use app::App;
 pub(crate) use body::{Json, read as read_body};
 use limits::Limits;
+use stop::StopSignals;
 
 use crate::error::Error;
 use crate::operate::store::StoreAddress;
@@ -54,7 +57,7 @@ pub(crate) struct ServeArguments {
     limits: Limits,
 }
 
-/// Serves until SIGTERM or SIGINT, and then ends what is under way.
+/// Serves until SIGTERM or SIGINT, and then until what is under way has ended.
 pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Error> {
     let log = tracing_subscriber::fmt().json().flatten_event(true).with_span_list(false);
     log.with_max_level(arguments.log).with_writer(io::stderr).init();
@@ -77,11 +80,13 @@ async fn serve(arguments: &ServeArguments) -> Result<(), Error> {
     let address = arguments.listen;
     let listener =
         TcpListener::bind(address).await.map_err(|reason| Error::NotListening { address, reason })?;
+    let signals = StopSignals::listen();
     announce(listener.local_addr()?)?;
     let housekeeping = tokio::spawn(maintenance::run(app.clone()));
-    connections::serve(listener, router(&app), &app, asked_to_stop()).await;
+    connections::serve(listener, router(&app), &app, stop::asked(&app, signals)).await;
     // It ends between two of its writes, which are each whole.
     housekeeping.abort();
+    app.look_at_store_once_more().await;
     tracing::info!("stopped");
     Ok(())
 }
@@ -97,18 +102,4 @@ fn router(app: &App) -> Router {
     let (protocol, _) = wire::router();
     let routes = health::router().merge(protocol).merge(pages::router(app)).fallback(problem::no_such_page);
     observe::observed(routes.method_not_allowed_fallback(problem::wrong_method), app).with_state(app.clone())
-}
-
-async fn asked_to_stop() {
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        tracing::error!("signals cannot be received: the program ends only when it is killed");
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    tracing::info!("asked to stop: no more connections are accepted, and what is under way is ended");
 }

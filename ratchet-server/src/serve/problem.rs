@@ -93,6 +93,12 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", text).retry_after(1)
     }
 
+    /// The server begins nothing new.
+    pub(crate) fn stopping() -> Self {
+        let text = "the server is about to stop, and begins nothing new; come again, or ask another one";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "STOPPING", text).retry_after(1)
+    }
+
     pub(crate) fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
         self

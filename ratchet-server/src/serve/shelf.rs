@@ -15,6 +15,10 @@ const RECENT: Duration = Duration::from_secs(2);
 /// How many documents stay in memory.
 const MOST_IN_MEMORY: usize = 10_000;
 
+/// Of how many names it is kept in mind that they have no document. Anybody can make them up, so they have a place of their
+/// own, and take none from what there is.
+const MOST_MISSING: usize = 1_000;
+
 /// One kind of documents.
 pub(crate) trait Kept: Serialize + DeserializeOwned {
     const KIND: DocumentKind;
@@ -23,7 +27,13 @@ pub(crate) trait Kept: Serialize + DeserializeOwned {
 /// The server's documents. What it writes itself it sees at once.
 pub(crate) struct Shelf {
     ledger: SharedLedger,
-    memory: Mutex<HashMap<DocumentId, Seen>>,
+    memory: Mutex<Memory>,
+}
+
+#[derive(Default)]
+struct Memory {
+    found: HashMap<DocumentId, Seen>,
+    missing: HashMap<DocumentId, Seen>,
 }
 
 /// What stood under a name at some point.
@@ -142,27 +152,44 @@ impl Shelf {
 
     fn remembered(&self, id: &DocumentId) -> Option<Seen> {
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        memory.get(id).filter(|seen| seen.at.elapsed() < RECENT).cloned()
+        let seen = memory.found.get(id).or_else(|| memory.missing.get(id));
+        seen.filter(|seen| seen.at.elapsed() < RECENT).cloned()
     }
 
     async fn look_up(&self, id: DocumentId) -> Result<Option<Document>, LedgerError> {
         let at = Instant::now();
         let found = self.ledger.document(id.clone()).await?;
-        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        if memory.len() >= MOST_IN_MEMORY {
-            memory.retain(|_, seen| seen.at.elapsed() < RECENT);
-        }
-        if memory.len() < MOST_IN_MEMORY {
-            memory.insert(id, Seen { at, document: found.clone() });
-        }
+        let seen = Seen { at, document: found.clone() };
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).keep(id, seen);
         Ok(found)
     }
 
     async fn write(&self, write: DocumentWrite) -> Result<DocumentWritten, LedgerError> {
         let id = write.id.clone();
         let written = self.ledger.write_document(write).await;
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).forget(&id);
         written
+    }
+}
+
+impl Memory {
+    fn keep(&mut self, id: DocumentId, seen: Seen) {
+        self.forget(&id);
+        let (place, most) = match seen.document {
+            Some(_) => (&mut self.found, MOST_IN_MEMORY),
+            None => (&mut self.missing, MOST_MISSING),
+        };
+        if place.len() >= most {
+            place.retain(|_, seen| seen.at.elapsed() < RECENT);
+        }
+        if place.len() < most {
+            place.insert(id, seen);
+        }
+    }
+
+    fn forget(&mut self, id: &DocumentId) {
+        self.found.remove(id);
+        self.missing.remove(id);
     }
 }
 
@@ -174,4 +201,34 @@ fn id_of<T: Kept>(namespace: &Namespace, name: &str) -> Option<DocumentId> {
 fn decoded<T: Kept>(document: &Document) -> Result<T, LedgerError> {
     let damaged = |_| LedgerError::Damaged { what: format!("a document of kind {} cannot be read", T::KIND) };
     document.body.decode().map_err(damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use ratchet_core::MemoryLedger;
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct Note;
+
+    impl Kept for Note {
+        const KIND: DocumentKind = DocumentKind::from_static("note");
+    }
+
+    /// Whoever makes names up asks the store for each, and has nothing forgotten that there is.
+    #[tokio::test]
+    async fn names_that_strangers_make_up_take_no_place_of_what_there_is() {
+        let shelf = Shelf::new(MemoryLedger::new());
+        let namespace = Namespace::DEFAULT;
+        for number in 0..=MOST_IN_MEMORY {
+            assert!(shelf.recent::<Note>(&namespace, &format!("made-up-{number}")).await.unwrap().is_none());
+        }
+        assert!(shelf.create(&namespace, "real", &Note).await.unwrap());
+        assert!(shelf.recent::<Note>(&namespace, "real").await.unwrap().is_some());
+        let id = id_of::<Note>(&namespace, "real").unwrap();
+        assert!(shelf.remembered(&id).is_some_and(|seen| seen.document.is_some()));
+        assert_eq!(shelf.memory.lock().unwrap().missing.len(), MOST_MISSING);
+    }
 }

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::names::{self, JobId, StepId};
 use super::policy::{self, Wishes};
-use super::record::{is_own, result_of};
+use super::record::{is_own, result_of, seen_by};
 use super::runs;
 use crate::serve::auth::{Grant, Producer};
 use crate::serve::problem::{Problem, Problems};
@@ -53,7 +53,7 @@ pub(super) struct EnqueueBody {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct AfterBody {
-    /// Any step of the namespace.
+    /// A step that the producer may see: one of its own, or any of its operations where the key is an operator's too.
     step_id: String,
     /// On which end this one is executed; on any other it is skipped.
     on: On,
@@ -100,6 +100,7 @@ pub(super) async fn enqueue(
     Path(run): Path<String>,
     Json(body): Json<EnqueueBody>,
 ) -> Result<(StatusCode, Json<Enqueued>), Problem> {
+    app.require_taking()?;
     let (group, run) = runs::own(&app, &grant, &run).await?;
     let submission = submission(&app, &grant, group, body).await?;
     // What a finished run has enqueued may be asked for again.
@@ -176,10 +177,7 @@ fn identity(grant: &Grant, operation: OperationName, key: &str) -> Result<Record
 
 async fn predecessor(app: &App, grant: &Grant, after: &AfterBody) -> Result<After, Problem> {
     let StepId(place) = StepId::parse(&after.step_id)?;
-    // One that is purged has ended, and its tombstone says how.
-    let stored = app.ledger().at(place).await?;
-    let id = stored.map(|stored| stored.id().clone()).filter(|id| id.namespace == grant.namespace);
-    let id = id.ok_or_else(|| Problem::not_found("step to come after"))?;
+    let id = seen_by(app, grant, place, "step to come after").await?;
     let on = match after.on {
         On::Succeeded => Branch::Succeeded,
         On::Failed => Branch::Failed,

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use axum::extract::{Path, State};
 use ratchet::decide::Command;
-use ratchet::ledger::Order;
-use ratchet::{Answer, Cause, CauseKind, Outcome, Payload, Record, Refusal, Token};
+use ratchet::ledger::{Cursor, Order};
+use ratchet::{Answer, Record, Refusal, Timestamp, Token};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::lease::Leased;
 use super::names::{self, JobId, StepId};
 use super::record::{of_namespace, of_reader, refused};
+use super::report::{Report, ReportBody};
 use super::workers::{lease_of, worker};
 use crate::serve::auth::{Executing, Grant, Reader};
 use crate::serve::problem::{Problem, Problems};
@@ -20,7 +20,10 @@ use crate::serve::{App, Json};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct CancelBody {}
+pub(super) struct CancelBody {
+    /// What `GET /steps/{step}` said of it. Without it, the job is cancelled whatever has become of it since.
+    seen: Option<u64>,
+}
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -33,7 +36,7 @@ pub(super) struct CancelledBody {
 }
 
 #[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct HeartbeatBody {
     worker_id: String,
     lease_token: String,
@@ -46,34 +49,6 @@ pub(super) struct BeatBody {
     accepted: bool,
     /// Somebody asked to stop.
     cancel_requested: bool,
-}
-
-/// What an attempt says at its end.
-#[derive(Deserialize, ToSchema)]
-#[serde(tag = "status", rename_all = "UPPERCASE", deny_unknown_fields)]
-pub(super) enum ReportBody {
-    /// The effect happened.
-    #[serde(rename_all = "camelCase")]
-    Succeeded {
-        worker_id: String,
-        lease_token: String,
-        /// What duplicates receive; 64 KiB of JSON at the most.
-        #[schema(value_type = Value)]
-        output: Value,
-    },
-    /// The handler failed. Whether the effect happened is unknown.
-    #[serde(rename_all = "camelCase")]
-    Failed {
-        worker_id: String,
-        lease_token: String,
-        /// For people. One line of it is kept.
-        error: String,
-        /// Whether another attempt, with the same key, is of any use.
-        retryable: bool,
-        /// It waits at least so long.
-        #[schema(minimum = 1000, maximum = 86_400_000)]
-        retry_after_ms: Option<u64>,
-    },
 }
 
 #[derive(Serialize, ToSchema)]
@@ -91,11 +66,12 @@ pub(super) async fn cancel(
     State(app): State<App>,
     Reader(grant): Reader,
     Path(job): Path<String>,
-    Json(CancelBody {}): Json<CancelBody>,
+    Json(CancelBody { seen }): Json<CancelBody>,
 ) -> Result<Json<CancelledBody>, Problem> {
     let JobId(place) = JobId::parse(&job)?;
     let record = of_reader(&app, &grant, place, "job").await?;
-    let command = Command::Cancel { by: grant.name, reason: "asked for over the wire".to_owned() };
+    let (by, reason) = (grant.name, "asked for over the wire".to_owned());
+    let command = Command::Cancel { by, reason, seen: seen.map(Token::new) };
     let (state, cancel_requested) = match order(&app, &record, command).await? {
         Ok(Answer::Now(state)) => (state, false),
         Ok(_) => (record.state, true),
@@ -115,7 +91,10 @@ pub(super) async fn heartbeat(
     Json(body): Json<HeartbeatBody>,
 ) -> Result<Json<BeatBody>, Problem> {
     let (record, token) = held(&app, &grant, &job, &body.worker_id, &body.lease_token).await?;
-    if is_overdue(&app, &record, token) {
+    let lease = (place_of(&job)?, token);
+    let worker = (grant.namespace.clone(), worker(&body.worker_id)?);
+    if is_overdue(&record, token, app.store_now().await?) {
+        app.jobs().ended(&worker, lease);
         return Ok(Json(BeatBody { accepted: false, cancel_requested: record.cancel_requested }));
     }
     let renewed = order(&app, &record, Command::Renew { token, duration: lease_of(&record) }).await?;
@@ -123,14 +102,20 @@ pub(super) async fn heartbeat(
         Ok(Answer::Renewed { cancel_requested, .. }) => (true, cancel_requested),
         _ => (false, record.cancel_requested),
     };
+    if accepted {
+        app.worked();
+        app.jobs().goes_on(worker, lease, lease_of(&record));
+    } else {
+        app.jobs().ended(&worker, lease);
+    }
     Ok(Json(BeatBody { accepted, cancel_requested }))
 }
 
 /// A handler that hangs beats on for ever. When its time is long over, its lease is left to end, and its effect is unknown.
-fn is_overdue(app: &App, record: &Record, token: Token) -> bool {
+fn is_overdue(record: &Record, token: Token, now: Timestamp) -> bool {
     const MARGIN: Duration = Duration::from_secs(10);
     let started = record.lease.as_ref().and_then(|lease| lease.started_at).filter(|_| record.token == token);
-    started.is_some_and(|at| app.now().since(at) > record.policy.timeout + MARGIN)
+    started.is_some_and(|at| now.since(at) > record.policy.timeout + MARGIN)
 }
 
 /// Says how a job ended. A report that comes after its lease went to another attempt is kept on its own attempt, and
@@ -141,13 +126,13 @@ pub(super) async fn report(
     State(app): State<App>,
     Executing(grant): Executing,
     Path(job): Path<String>,
-    Json(body): Json<ReportBody>,
+    Report { worker_id, lease_token, outcome }: Report,
 ) -> Result<Json<ReportedBody>, Problem> {
-    let (worker_id, lease_token) = body.lease();
-    let (record, token) = held(&app, &grant, &job, worker_id, lease_token).await?;
-    let outcome = body.outcome()?;
+    let (record, token) = held(&app, &grant, &job, &worker_id, &lease_token).await?;
     let kind = outcome.kind().as_str();
     let settled = order(&app, &record, Command::Settle { token, outcome }).await?;
+    app.worked();
+    app.jobs().ended(&(grant.namespace.clone(), worker(&worker_id)?), (place_of(&job)?, token));
     match settled {
         Ok(Answer::Settled(state)) => {
             let (operation, key) = (&record.id.operation, record.id.digest());
@@ -168,43 +153,8 @@ pub(super) async fn report(
     }
 }
 
-impl ReportBody {
-    fn lease(&self) -> (&str, &str) {
-        match self {
-            Self::Succeeded { worker_id, lease_token, .. } | Self::Failed { worker_id, lease_token, .. } => {
-                (worker_id, lease_token)
-            }
-        }
-    }
-
-    /// What the attempt knows. From the wire a failure says nothing about the effect.
-    fn outcome(&self) -> Result<Outcome, Problem> {
-        match self {
-            Self::Succeeded { output, .. } => Ok(done(output)),
-            Self::Failed { retry_after_ms: Some(hint), retryable, .. }
-                if !retryable || !(1000..=86_400_000).contains(hint) =>
-            {
-                Err(Problem::malformed(
-                    "retryAfterMs is a number from 1000 to 86400000, for what is retryable",
-                ))
-            }
-            Self::Failed { error, retryable, retry_after_ms, .. } => {
-                let kind = if *retryable { CauseKind::Failed } else { CauseKind::NotRetryable };
-                let retry_after = retry_after_ms.map(Duration::from_millis);
-                Ok(Outcome::Unknown { cause: Cause::new(kind, error), retry_after })
-            }
-        }
-    }
-}
-
-/// The effect happened, whether or not its result can be stored.
-fn done(output: &Value) -> Outcome {
-    match Payload::from_value(output, Payload::LARGEST_RESULT) {
-        Ok(result) => Outcome::done(result),
-        Err(error) => {
-            Outcome::Done { result: None, missing: Some(Cause::new(CauseKind::UnstorableResult, error)) }
-        }
-    }
+fn place_of(job: &str) -> Result<Cursor, Problem> {
+    JobId::parse(job).map(|JobId(place)| place)
 }
 
 /// The record of a job and the token of a lease of it that this worker was granted, at some time.
@@ -215,7 +165,7 @@ async fn held(
     worker_id: &str,
     lease_token: &str,
 ) -> Result<(Record, Token), Problem> {
-    let JobId(place) = JobId::parse(job)?;
+    let place = place_of(job)?;
     let record = of_namespace(app, grant, place, "job").await?;
     let worker = worker(worker_id)?;
     let leased = Leased { namespace: &grant.namespace, place: place.0, worker: worker.as_str() };

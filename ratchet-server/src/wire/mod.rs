@@ -1,12 +1,14 @@
 //! The protocol under `/api/v1`, which published clients speak.
 
 mod enqueue;
+mod job;
 mod jobs;
 mod lease;
 mod names;
 mod policy;
 mod record;
 mod replay;
+mod report;
 mod runs;
 mod steps;
 mod tools;

@@ -159,7 +159,7 @@ impl Applies {
     }
 }
 
-/// What applies to a step: what its operation declares, and over that the policy of its endpoint, of its tool's contract,
+/// What applies to a step: what its operation declares, be it of another version, and over that the policy of its endpoint, of its tool's contract,
 /// and the producer's own wishes.
 pub(super) async fn of(
     app: &App,

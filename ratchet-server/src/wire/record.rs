@@ -1,7 +1,7 @@
 //! Finds the record of a step or job, for those who may know of it.
 
 use ratchet::ledger::Cursor;
-use ratchet::{Cause, Record, Refusal, Stored};
+use ratchet::{Cause, Record, RecordId, Refusal, Stored};
 use serde_json::Value;
 
 use super::runs::Run;
@@ -41,6 +41,27 @@ pub(super) async fn of_reader(
     }
 }
 
+/// Which record it is, for those who may know how it ends. One that is purged has ended, and says no more than how: whose it
+/// was is not known any more.
+pub(super) async fn seen_by(
+    app: &App,
+    grant: &Grant,
+    place: Cursor,
+    what: &'static str,
+) -> Result<RecordId, Problem> {
+    let stored = app.ledger().at(place).await?.filter(|stored| {
+        let id = stored.id();
+        id.namespace == grant.namespace && grant.allows(&id.operation)
+    });
+    match stored {
+        Some(Stored::Record(record)) if grant.has(Scope::Operator) || is_own(app, grant, &record).await? => {
+            Ok(record.id)
+        }
+        Some(Stored::Tombstone(rest)) => Ok(rest.id),
+        _ => Err(Problem::not_found(what)),
+    }
+}
+
 /// Whether a producer enqueued the record: in a run of its own.
 pub(super) async fn is_own(app: &App, grant: &Grant, record: &Record) -> Result<bool, Problem> {
     let Some(group) = &record.group else { return Ok(false) };
@@ -63,6 +84,7 @@ pub(super) fn refused(refusal: &Refusal) -> Problem {
     let code = match refusal {
         Refusal::NoRecord => return Problem::not_found("step"),
         Refusal::Superseded => "LEASE_SUPERSEDED",
+        Refusal::Changed => "CHANGED",
         Refusal::RiskNotAccepted(_) => "DUPLICATE_RISK",
         Refusal::ReplayOver(_) => "REPLAY_OVER",
         _ => "WRONG_STATE",

@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use ratchet::decide::{Command, Refusal, UnconfirmedEffect, preview_replay};
 use ratchet::ledger::{Cursor, Order};
-use ratchet::{Answer, Record, Timestamp};
+use ratchet::{Answer, Record, Timestamp, Token};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -18,6 +18,8 @@ use crate::serve::{App, Json};
 pub(super) struct PreviewBody {
     step_id: String,
     state: String,
+    /// To be shown with the replay, so that it is refused if the step is executed meanwhile.
+    seen: u64,
     /// Whether a replay is possible at all, with or without a risk.
     replayable: bool,
     /// Whether the effect may then happen twice, so that a replay needs `acknowledgeDuplicateRisk`.
@@ -50,6 +52,8 @@ pub(super) struct ReplayBody {
     /// Why; kept in the record's audit trail.
     #[schema(min_length = 1, max_length = 500)]
     reason: String,
+    /// What the preview said of it. Without it, the step is replayed whatever has become of it since.
+    seen: Option<u64>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -75,7 +79,7 @@ pub(super) async fn preview(
 ) -> Result<Json<PreviewBody>, Problem> {
     let StepId(place) = StepId::parse(&step)?;
     let record = of_namespace(&app, &grant, place, "step").await?;
-    Ok(Json(foretold(place, &record, app.now())))
+    Ok(Json(foretold(place, &record, app.store_now().await?)))
 }
 
 fn foretold(place: Cursor, record: &Record, now: Timestamp) -> PreviewBody {
@@ -94,6 +98,7 @@ fn foretold(place: Cursor, record: &Record, now: Timestamp) -> PreviewBody {
     PreviewBody {
         step_id: StepId(place).to_string(),
         state: names::state(record.state),
+        seen: record.token.get(),
         replayable,
         duplicate_risk: risk,
         reason,
@@ -126,16 +131,18 @@ pub(super) async fn replay(
     if !(1..=100).contains(&body.max_attempts) {
         return Err(Problem::malformed("maxAttempts is a number from 1 to 100"));
     }
-    if foretold(place, &record, app.now()).duplicate_risk && !body.acknowledge_duplicate_risk {
+    let now = app.store_now().await?;
+    if foretold(place, &record, now).duplicate_risk && !body.acknowledge_duplicate_risk {
         return Err(Problem::refused("DUPLICATE_RISK", UNRECOGNISED));
     }
     // A risk is accepted only where there is one that the decision asks about: otherwise the destination is asked as usual.
-    let asks = matches!(preview_replay(&record, app.now()).decision, Err(Refusal::RiskNotAccepted(_)));
+    let asks = matches!(preview_replay(&record, now).decision, Err(Refusal::RiskNotAccepted(_)));
     let command = Command::Replay {
         by: grant.name,
         reason: body.reason,
         accept_risk: asks && body.acknowledge_duplicate_risk,
         at_most: Some(body.max_attempts),
+        seen: body.seen.map(Token::new),
     };
     let order = Order { id: record.id.clone(), command };
     match app.ledger().apply(vec![order]).await?.pop() {

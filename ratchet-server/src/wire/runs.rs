@@ -117,6 +117,7 @@ pub(super) async fn start(
     headers: HeaderMap,
     Json(body): Json<StartRun>,
 ) -> Result<(axum::http::StatusCode, Json<RunAnswer>), Problem> {
+    app.require_taking()?;
     if body.project_id.is_some() != body.environment_id.is_some() {
         return Err(Problem::malformed("projectId and environmentId come together or not at all"));
     }

@@ -27,6 +27,8 @@ pub(super) struct StepBody {
     state: String,
     /// How many executions were started.
     attempts: u32,
+    /// To be shown by whoever decides about the step as it is now: it changes with each execution.
+    seen: u64,
     /// Some attempt may have had its effect, and nobody has confirmed it.
     effect_unknown: bool,
     /// Why the last attempt did not end well.
@@ -53,6 +55,7 @@ impl StepBody {
             version: record.version.to_string(),
             state: names::state(record.state),
             attempts: record.attempts,
+            seen: record.token.get(),
             effect_unknown: record.may_be_applied(),
             error: cause_of(record),
             created_at: record.created_at.as_millis(),

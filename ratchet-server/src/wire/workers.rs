@@ -1,20 +1,19 @@
 //! Workers: what they can execute, and what they are given.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use ratchet::decide::Command;
-use ratchet::ledger::{Claim, Offer, Order, Served};
-use ratchet::{DocumentKind, LedgerError, Namespace, OperationName, Record, Timestamp, Version, WorkerId};
+use ratchet::ledger::{Claim, Offer, Served};
+use ratchet::{
+    DocumentKind, LedgerError, Namespace, OperationName, Queue, Record, Timestamp, Version, WorkerId,
+};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::lease::Leased;
-use super::names::{JobId, StepId};
-use super::runs::Run;
+use super::job::{self, JobBody};
 use crate::serve::auth::{Grant, Worker};
 use crate::serve::problem::{Problem, Problems};
 use crate::serve::shelf::Kept;
@@ -50,7 +49,7 @@ pub(super) struct RegisterBody {
     /// Any name that no other worker has.
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9_.+-]+$")]
     worker_id: String,
-    /// How many jobs it executes at once; for people.
+    /// How many jobs it executes at once: it is given no more before it has reported on one.
     #[schema(minimum = 1, maximum = 1000)]
     capacity: u32,
     #[schema(min_items = 1, max_items = 256)]
@@ -77,29 +76,8 @@ pub(super) struct ClaimedBody {
     job: JobBody,
 }
 
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct JobBody {
-    job_id: String,
-    /// Empty for what was enqueued elsewhere than over the wire.
-    run_id: String,
-    step_id: String,
-    tool_name: String,
-    tool_version: String,
-    #[schema(value_type = Value)]
-    input: Value,
-    /// Which execution it is, from 1 on; never part of an identity.
-    attempt: u32,
-    /// To be handed on to the destination as it is.
-    idempotency_key: String,
-    /// How long the handler may run.
-    timeout_ms: u64,
-    /// To be shown with heartbeats and the report.
-    lease_token: String,
-    /// The header `traceparent` with which the run was started.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    traceparent: Option<String>,
-}
+/// How many records one claim leases at the most until one of them may be executed.
+const MOST_LEASED: usize = 8;
 
 const MOST_HANDLERS: usize = 256;
 
@@ -153,28 +131,37 @@ pub(super) async fn claim(
         let text = "no worker of this id is registered with this key: register it first";
         Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", text)
     })?;
-    if !app.may_hand_out() {
+    app.require_taking()?;
+    if !app.may_hand_out().await {
         let text = "no job is handed out: the store may be a restored backup; `ratchet doctor` says more";
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "HELD_BACK", text).retry_after(10));
     }
     if app.now().since(known.seen_at) > SEEN_EVERY {
         seen(&app, &grant, &worker).await?;
     }
-    let claim = Claim {
-        namespace: grant.namespace.clone(),
-        offers: offers(&app, &grant, &known).await?,
-        worker: worker.clone(),
-        limit: 1,
-        lease: LONGEST_BEAT * BEATS_PER_LEASE,
-        start_if_safe: true,
-    };
-    match app.ledger().claim(claim).await?.pop() {
-        Some(record) => {
-            app.handed_out();
-            started(&app, &grant, &worker, record).await
+    let offers = offers(&app, &grant, &known).await?;
+    for _ in 0..MOST_LEASED {
+        let Some(place) = app.jobs().reserve((grant.namespace.clone(), worker.clone()), known.capacity)
+        else {
+            break;
+        };
+        let claim = Claim {
+            namespace: grant.namespace.clone(),
+            offers: offers.clone(),
+            worker: worker.clone(),
+            limit: 1,
+            lease: LONGEST_BEAT * BEATS_PER_LEASE,
+            // Nothing counts as started before all that can fail is done.
+            start_if_safe: false,
+        };
+        let claimed = app.ledger().claim(claim).await.inspect_err(|_| app.doubts_store())?;
+        let Some(record) = claimed.into_iter().next() else { break };
+        app.worked();
+        if let Some(job) = job::hand_out(&app, &grant, &worker, &record, place).await? {
+            return Ok(Json(ClaimedBody { job }).into_response());
         }
-        None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 async fn seen(app: &App, grant: &Grant, worker: &WorkerId) -> Result<(), Problem> {
@@ -202,57 +189,15 @@ async fn offers(app: &App, grant: &Grant, known: &Registered) -> Result<Vec<Offe
     for handler in &known.handlers {
         let served = handler.served()?;
         if grant.allows(&served.operation) {
-            let queue = app.declared(&served).await?.map(|declared| declared.queue).unwrap_or_default();
-            offers.push(Offer { queue, ..Offer::new(served) });
+            let declared = app.declared(&served).await?;
+            let at_most = declared.as_ref().and_then(|declared| declared.concurrency);
+            let queue = declared.map(|declared| declared.queue).unwrap_or_default();
+            // What was enqueued before the declaration waits where nothing is declared.
+            let queues = BTreeSet::from([queue, Queue::DEFAULT]);
+            offers.extend(queues.into_iter().map(|queue| Offer { served: served.clone(), queue, at_most }));
         }
     }
     Ok(offers)
-}
-
-/// Writes down that the handler is entered, with a lease that fits the pace of the worker's heartbeats.
-async fn started(app: &App, grant: &Grant, worker: &WorkerId, record: Record) -> Result<Response, Problem> {
-    let token = record.token;
-    let by_claim = record.lease.as_ref().is_some_and(|lease| lease.started_at.is_some());
-    let orders = [Command::Start { token }, Command::Renew { token, duration: lease_of(&record) }];
-    let orders = orders.map(|command| Order { id: record.id.clone(), command });
-    let ledger = app.ledger();
-    let (answers, places) =
-        tokio::try_join!(ledger.apply(orders.into()), ledger.places(vec![record.id.clone()]))?;
-    let place = places.into_iter().next().flatten();
-    let Some(place) = place.filter(|_| answers.iter().all(Result::is_ok)) else {
-        // Somebody has cancelled it in between.
-        return Ok(StatusCode::NO_CONTENT.into_response());
-    };
-    tracing::info!(operation = %record.id.operation, key = %record.id.digest(), %token, %worker, "handed out");
-    let waited = app.now().since(record.ready_at);
-    let operation = record.id.operation.to_string();
-    metrics::histogram!("ratchet_claim_wait_seconds", "operation" => operation).record(waited.as_secs_f64());
-    let leased = Leased { namespace: &grant.namespace, place: place.0, worker: worker.as_str() };
-    let key = record.id.as_text(None).map_err(|error| Problem::refused("KEY_TOO_LONG", error.to_string()))?;
-    let job = JobBody {
-        job_id: JobId(place).to_string(),
-        run_id: record.group.as_ref().map(ToString::to_string).unwrap_or_default(),
-        step_id: StepId(place).to_string(),
-        tool_name: record.id.operation.to_string(),
-        tool_version: record.version.to_string(),
-        input: record
-            .input
-            .decode()
-            .map_err(|error| Problem::refused("UNREADABLE_INPUT", error.to_string()))?,
-        attempt: record.attempts + u32::from(!by_claim),
-        idempotency_key: key,
-        timeout_ms: u64::try_from(record.policy.timeout.as_millis()).unwrap_or(u64::MAX),
-        lease_token: app.leases().text(&leased, token),
-        traceparent: trace_of(app, grant, &record).await?,
-    };
-    Ok(Json(ClaimedBody { job }).into_response())
-}
-
-/// The trace that the record's run belongs to.
-async fn trace_of(app: &App, grant: &Grant, record: &Record) -> Result<Option<String>, Problem> {
-    let Some(group) = &record.group else { return Ok(None) };
-    let run: Option<Run> = app.shelf().recent(&grant.namespace, group.as_str()).await?;
-    Ok(run.and_then(|run| run.trace))
 }
 
 /// The slowest pace of heartbeats.

@@ -8,6 +8,7 @@ use ratchet::http::reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::{Server, Store, answer};
+use crate::working::{self, ByHand};
 
 fn enqueue() -> Value {
     json!({"name": "charge", "version": "1", "input": null, "idempotencyKey": "order:1"})
@@ -124,6 +125,64 @@ async fn more_requests_than_the_server_takes_are_told_to_come_again() {
     assert_eq!((status, &told["code"]), (503, &json!("SERVER_FULL")));
     drop(holding);
     while server.get(&key, "/runs/run_1").await.0 == 503 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// A request that is under way until the connection is dropped.
+fn hold_a_request(server: &Server, key: &str) -> TcpStream {
+    let mut holding = connect(server);
+    let head = format!(
+        "POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\
+         Content-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n"
+    );
+    holding.write_all(head.as_bytes()).unwrap();
+    let mut go_on = [0; 25];
+    holding.read_exact(&mut go_on).unwrap();
+    holding
+}
+
+#[tokio::test]
+async fn what_a_worker_says_about_its_job_is_heard_however_many_others_ask() {
+    let server = Server::start_with(Store::file(), &["--requests", "1"]);
+    let (producer, key) = (server.producer(), server.worker());
+    working::enqueue(&server, &producer, "order:1", json!({})).await;
+    let worker = ByHand::registered(&server, &key, "w", "charge").await;
+    let job = worker.job().await;
+    let _holding = hold_a_request(&server, &producer);
+    assert_eq!(worker.claim().await.0, 503);
+    assert_eq!(worker.heartbeat(&job).await, (200, json!({"accepted": true, "cancelRequested": false})));
+    let done = json!({"status": "SUCCEEDED", "output": null});
+    assert_eq!(worker.report(&job, done).await.0, 200);
+}
+
+#[tokio::test]
+async fn what_a_worker_says_about_its_job_counts_towards_no_rate() {
+    let server = Server::start_with(Store::file(), &["--rate", "2"]);
+    let (producer, key) = (server.producer(), server.worker());
+    working::enqueue(&server, &producer, "order:1", json!({})).await;
+    let worker = ByHand::registered(&server, &key, "w", "charge").await;
+    let job = worker.job().await;
+    while worker.claim().await.0 != 429 {}
+    for _ in 0..10 {
+        assert_eq!(worker.heartbeat(&job).await.0, 200);
+    }
+    let done = json!({"status": "SUCCEEDED", "output": null});
+    assert_eq!(worker.report(&job, done).await.0, 200);
+    let (status, told) = worker.claim().await;
+    assert!(status == 204 || told["code"] == "QUOTA_EXCEEDED", "{status} {told}");
+}
+
+#[tokio::test]
+async fn one_peer_takes_no_more_connections_than_it_may() {
+    let server = Server::start_with(Store::file(), &["--connections-of-peer", "1"]);
+    let key = server.producer();
+    let holding = connect(&server);
+    let mut beyond = connect(&server);
+    let told = tokio::task::spawn_blocking(move || until_closed(&mut beyond)).await.unwrap();
+    assert_eq!(told, "");
+    drop(holding);
+    while server.request(Method::GET, &key, "/runs/run_1").send().await.is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

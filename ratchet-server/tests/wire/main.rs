@@ -1,5 +1,6 @@
 //! The protocol as published clients speak it, with the program as people start it.
 
+mod declared;
 mod keys;
 mod languages;
 mod limits;

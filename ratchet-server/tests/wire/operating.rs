@@ -12,7 +12,7 @@ use crate::support::{Server, Store, answer, program};
 use crate::working::ByHand;
 
 #[tokio::test]
-async fn health_and_metrics_need_no_key() {
+async fn health_needs_no_key_and_metrics_one_of_their_own() {
     let server = Server::start(Store::file());
     let (producer, key) = (server.producer(), server.worker());
     let run = server.run(&producer).await;
@@ -28,7 +28,12 @@ async fn health_and_metrics_need_no_key() {
     let page = |path: &str| answer(server.http.get(format!("{}{path}", server.url)));
     assert_eq!(page("/healthz").await, (200, json!("ok\n")));
     assert_eq!(page("/readyz").await, (200, json!("ok\n")));
-    let (status, metrics) = page("/metrics").await;
+    assert_eq!(page("/metrics").await.0, 401);
+    let metrics = |key: &str| answer(server.http.get(format!("{}/metrics", server.url)).bearer_auth(key));
+    assert_eq!(metrics(&server.operator()).await.0, 403);
+    let monitor = server.key(&["--scope", "monitor"]);
+    assert_eq!(server.get(&monitor, "/runs/run_1").await.0, 403);
+    let (status, metrics) = metrics(&monitor).await;
     assert_eq!(status, 200);
     let metrics = metrics.as_str().unwrap();
     for line in [
@@ -83,11 +88,7 @@ async fn a_report_that_is_under_way_is_taken_before_the_server_stops() {
     stream.read_exact(&mut go_on).unwrap();
     assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
     server.tell_to_stop();
-    // Nothing more is accepted when it has heard that.
-    let address = server.url.strip_prefix("http://").unwrap();
-    while TcpStream::connect(address).is_ok() {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    until_it_stops(&worker).await;
     stream.write_all(report.as_bytes()).unwrap();
     let mut answered = String::new();
     stream.read_to_string(&mut answered).unwrap();
@@ -104,9 +105,47 @@ async fn a_report_that_is_under_way_is_taken_before_the_server_stops() {
     assert_eq!(status, 200);
 }
 
+/// Until the server has heard that it is to stop.
+async fn until_it_stops(worker: &ByHand<'_>) {
+    loop {
+        match worker.claim().await {
+            (204, _) => tokio::time::sleep(std::time::Duration::from_millis(10)).await,
+            (503, told) if told["code"] == "STOPPING" => return,
+            (status, told) => panic!("{status} {told}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_worker_may_report_after_the_server_was_asked_to_stop() {
+    let mut server = Server::start(Store::file());
+    let (producer, key) = (server.producer(), server.worker());
+    let run = server.run(&producer).await;
+    let path = format!("/runs/{run}/enqueue");
+    let body = |key: &str| json!({"name": "charge", "version": "1", "input": 1, "idempotencyKey": key});
+    let (_, step) = server.post(&producer, &path, &body("order:1")).await;
+    let worker = ByHand::registered(&server, &key, "w", "charge").await;
+    let job = worker.job().await;
+    server.tell_to_stop();
+    until_it_stops(&worker).await;
+    // Nothing new begins, and whoever asks is told when to come again.
+    let late = server.request(Method::POST, &producer, &path).header("content-type", "application/json");
+    let late = late.body(body("order:2").to_string()).send().await.unwrap();
+    assert_eq!((late.status().as_u16(), &late.headers()["retry-after"]), (503, &"1".parse().unwrap()));
+    assert_eq!(answer(server.http.get(format!("{}/readyz", server.url))).await.0, 503);
+    assert_eq!(server.get(&producer, &format!("/runs/{run}")).await.0, 200);
+    assert_eq!(worker.heartbeat(&job).await, (200, json!({"accepted": true, "cancelRequested": false})));
+    let done = json!({"status": "SUCCEEDED", "output": "charged"});
+    assert_eq!(worker.report(&job, done).await, (200, json!({"accepted": true, "state": "SUCCEEDED"})));
+    assert_eq!(server.stopped(), Some(0));
+    let again = Server::start(std::mem::replace(&mut server.store, Store::file()));
+    let (_, found) = again.get(&producer, &format!("/steps/{}", step["stepId"].as_str().unwrap())).await;
+    assert_eq!((&found["state"], &found["output"]), (&json!("SUCCEEDED"), &json!("charged")));
+}
+
 #[tokio::test]
 async fn a_lease_outlives_the_server_that_granted_it() {
-    let mut server = Server::start(Store::file());
+    let mut server = Server::start_with(Store::file(), &["--grace", "1"]);
     let (producer, key) = (server.producer(), server.worker());
     let run = server.run(&producer).await;
     let body = json!({"name": "charge", "version": "1", "input": 1, "idempotencyKey": "order:1"});

@@ -105,6 +105,11 @@ impl Server {
     /// Asks the program to stop, as a process manager does, and gives its exit code.
     pub(crate) fn stop(&mut self) -> Option<i32> {
         self.tell_to_stop();
+        self.stopped()
+    }
+
+    /// Its exit code, when it has ended.
+    pub(crate) fn stopped(&mut self) -> Option<i32> {
         self.child.wait().expect("the program ends").code()
     }
 

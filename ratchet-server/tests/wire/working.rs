@@ -4,9 +4,10 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
+use ratchet::http::reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Server, Store, printed, python};
+use crate::support::{Server, Store, answer, printed, python};
 
 async fn what_a_killed_worker_had_sent_is_sent_again_under_the_same_key(store: Store) {
     let server = Server::start(store);
@@ -67,7 +68,18 @@ pub(crate) struct ByHand<'a> {
 
 impl<'a> ByHand<'a> {
     pub(crate) async fn registered(server: &'a Server, key: &str, id: &'static str, operation: &str) -> Self {
-        let body = json!({"workerId": id, "capacity": 1, "handlers": [{"name": operation, "version": "1"}]});
+        Self::with_capacity(server, key, id, operation, 8).await
+    }
+
+    pub(crate) async fn with_capacity(
+        server: &'a Server,
+        key: &str,
+        id: &'static str,
+        operation: &str,
+        capacity: u32,
+    ) -> Self {
+        let handlers = json!([{"name": operation, "version": "1"}]);
+        let body = json!({"workerId": id, "capacity": capacity, "handlers": handlers});
         let (status, answer) = server.post(key, "/workers/register", &body).await;
         assert_eq!((status, answer), (200, json!({"workerId": id, "handlers": 1})));
         Self::known(server, key, id)
@@ -104,7 +116,7 @@ impl<'a> ByHand<'a> {
     }
 }
 
-async fn enqueue(server: &Server, producer: &str, key: &str, more: Value) -> Value {
+pub(crate) async fn enqueue(server: &Server, producer: &str, key: &str, more: Value) -> Value {
     let run = server.run(producer).await;
     let mut body = json!({"name": "charge", "version": "1", "input": null, "idempotencyKey": key});
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -172,6 +184,66 @@ async fn a_version_is_never_substituted_and_a_key_is_for_its_operations() {
     let taken = json!({"workerId": "one", "capacity": 1, "handlers": [{"name": "charge", "version": "1"}]});
     assert_eq!(server.post(&other, "/workers/register", &taken).await.0, 403);
     assert_eq!(server.post(&other, "/workers/claim", &json!({"workerId": "one"})).await.0, 404);
+}
+
+#[tokio::test]
+async fn a_worker_is_given_no_more_jobs_than_it_can_hold() {
+    let server = Server::start(Store::file());
+    let (producer, key) = (server.producer(), server.worker());
+    for order in ["order:1:charge", "order:2:charge"] {
+        enqueue(&server, &producer, order, json!({})).await;
+    }
+    let worker = ByHand::with_capacity(&server, &key, "w", "charge", 1).await;
+    let job = worker.job().await;
+    assert_eq!(worker.claim().await.0, 204);
+    assert_eq!(worker.heartbeat(&job).await.1["accepted"], true);
+    assert_eq!(worker.claim().await.0, 204);
+    worker.report(&job, json!({"status": "SUCCEEDED", "output": null})).await;
+    let next = worker.job().await;
+    assert_eq!(next["idempotencyKey"], "order:2:charge");
+}
+
+#[tokio::test]
+async fn a_success_is_taken_whatever_else_is_odd_about_its_report() {
+    let server = Server::start(Store::file());
+    let (producer, key) = (server.producer(), server.worker());
+    let step = enqueue(&server, &producer, "order:1:charge", json!({})).await;
+    let job = ByHand::registered(&server, &key, "w", "charge").await.job().await;
+    let told = format!(
+        r#"{{"workerId": "w", "leaseToken": {}, "status": "SUCCEEDED", "output": "charged", "retryAfterMs": -1,
+            "retryable": "no", "error": 7, "took": {{"ms": 3}}}}"#,
+        job["leaseToken"]
+    );
+    let path = format!("/workers/jobs/{}/report", job["jobId"].as_str().unwrap());
+    // Without a type of content, too.
+    let report = server.request(Method::POST, &key, &path).body(told);
+    assert_eq!(answer(report).await, (200, json!({"accepted": true, "state": "SUCCEEDED"})));
+    let (_, found) = server.get(&producer, &format!("/steps/{}", step["stepId"].as_str().unwrap())).await;
+    assert_eq!(found["output"], "charged");
+}
+
+#[tokio::test]
+async fn a_decision_about_what_was_seen_is_refused_when_it_has_gone_on() {
+    let server = Server::start(Store::file());
+    let (producer, key, operator) = (server.producer(), server.worker(), server.operator());
+    let step = enqueue(&server, &producer, "order:1:charge", json!({"maxAttempts": 1})).await;
+    let path = format!("/steps/{}", step["stepId"].as_str().unwrap());
+    let cancel = format!("/jobs/{}/cancel", step["jobId"].as_str().unwrap());
+    let (_, seen) = server.get(&producer, &path).await;
+    let worker = ByHand::registered(&server, &key, "w", "charge").await;
+    let job = worker.job().await;
+    let (status, told) = server.post(&producer, &cancel, &json!({"seen": seen["seen"]})).await;
+    assert_eq!((status, &told["code"]), (422, &json!("CHANGED")));
+    let (_, seen) = server.get(&producer, &path).await;
+    let (_, told) = server.post(&producer, &cancel, &json!({"seen": seen["seen"]})).await;
+    assert_eq!(told["cancelRequested"], true);
+    worker.report(&job, json!({"status": "FAILED", "error": "reset"})).await;
+    let replay = |seen: &Value| json!({"acknowledgeDuplicateRisk": true, "maxAttempts": 1, "reason": "test", "seen": seen});
+    let (_, preview) = server.get(&operator, &format!("{path}/replay")).await;
+    let (status, told) = server.post(&operator, &format!("{path}/replay"), &replay(&json!(0))).await;
+    assert_eq!((status, &told["code"]), (422, &json!("CHANGED")));
+    let (status, told) = server.post(&operator, &format!("{path}/replay"), &replay(&preview["seen"])).await;
+    assert_eq!((status, &told["state"]), (200, &json!("PENDING")));
 }
 
 #[tokio::test]

@@ -83,7 +83,11 @@ async fn an_attempt_whose_record_is_settled_has_no_effect_either() {
     shop.ledger
         .apply(vec![ratchet_core::ledger::Order {
             id: record.id.clone(),
-            command: ratchet_core::decide::Command::Cancel { by: "ada".to_owned(), reason: String::new() },
+            command: ratchet_core::decide::Command::Cancel {
+                by: "ada".to_owned(),
+                reason: String::new(),
+                seen: None,
+            },
         }])
         .await
         .unwrap();

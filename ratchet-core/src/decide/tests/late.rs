@@ -56,7 +56,7 @@ fn a_late_outcome_other_than_success_changes_nothing_and_is_noted_on_its_attempt
 #[test]
 fn a_stale_outcome_never_touches_what_a_newer_lease_owns() {
     let story = taken_over();
-    for outcome in [done(), rejected(), rejected_after_lookup(), not_applied(), unknown()] {
+    for outcome in [rejected(), rejected_after_lookup(), not_applied(), unknown()] {
         let mut after = story.clone();
         let decision = after.decision(&settle(1, outcome.clone()));
         assert_eq!(decision.answer, Answer::Late(State::Running), "{outcome:?}");
@@ -67,11 +67,50 @@ fn a_stale_outcome_never_touches_what_a_newer_lease_owns() {
 }
 
 #[test]
-fn the_same_holds_for_a_newer_lease_that_has_not_started() {
-    let mut story = Story::running(HEADER).end(unknown()).wait(HOUR).then([lease()]);
+fn a_late_success_leaves_a_newer_attempt_alone_until_it_ends() {
+    let mut story = taken_over();
     let before = story.record.clone();
-    assert_eq!(story.tell(settle(1, done())), Answer::Late(State::Running));
-    assert_eq!(story.record, before);
+    let decision = story.decision(&settle(1, done()));
+    assert_eq!(decision.answer, Answer::Late(State::Running));
+    let (token, end) = end(&decision);
+    assert_eq!((token, end.outcome, end.late), (1, done().kind(), true));
+    let told = Record { cause: before.cause.clone(), result: None, ..story.record.clone() };
+    assert_eq!(told, before, "only what is known of the effect is new");
+    for outcome in [rejected(), rejected_after_lookup(), not_applied(), told_to_wait(HOUR), unknown()] {
+        let ended = story.clone().wait(SECOND).end(outcome.clone());
+        let record = &ended.record;
+        assert_eq!(record.state, State::Succeeded, "{outcome:?}");
+        assert_eq!((record.result.clone(), record.cause.clone()), (Some(json("\"ch_1\"")), None));
+        assert!(!record.may_be_applied());
+    }
+    let lost = story.clone().wait(HOUR).then([Command::Expire]);
+    assert_eq!((lost.state(), lost.record.result), (State::Succeeded, Some(json("\"ch_1\""))));
+    let own = story.end(Outcome::done(json("\"ch_2\"")));
+    assert_eq!((own.state(), own.record.result), (State::Succeeded, Some(json("\"ch_2\""))));
+}
+
+#[test]
+fn a_late_success_says_why_its_result_is_missing() {
+    let missing = Some(Cause::new(CauseKind::UnstorableResult, "70000 bytes"));
+    let story = taken_over().then([settle(1, Outcome::Done { result: None, missing })]).end(unknown());
+    assert_eq!((story.state(), &story.record.result), (State::Succeeded, &None));
+    let told = story.record.cause.map(|cause| cause.to_string());
+    assert_eq!(told.as_deref(), Some("reported_late: unstorable_result: 70000 bytes"));
+}
+
+#[test]
+fn a_late_success_ends_a_newer_lease_that_has_not_started() {
+    let mut story = Story::running(HEADER).end(unknown()).wait(HOUR).then([lease()]);
+    assert_eq!(story.tell(settle(1, done())), Answer::Settled(State::Succeeded));
+    assert_eq!(story.record.result, Some(json("\"ch_1\"")));
+    // Its holder starts nothing any more.
+    assert_eq!(story.refusal(start(2)), Refusal::Superseded);
+    let untouched = Story::running(HEADER).end(unknown()).wait(HOUR).then([lease()]);
+    for outcome in [rejected(), rejected_after_lookup(), not_applied(), unknown()] {
+        let mut after = untouched.clone();
+        assert_eq!(after.tell(settle(1, outcome)), Answer::Late(State::Running));
+        assert_eq!(after.record, untouched.record);
+    }
 }
 
 #[test]

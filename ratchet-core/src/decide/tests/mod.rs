@@ -1,5 +1,6 @@
 //! What section by section is promised about the decision, sentence by sentence and as one exhaustive table.
 
+mod adopt;
 mod follow;
 mod late;
 mod leases;
@@ -169,16 +170,26 @@ fn start(token: u64) -> Command {
     Command::Start { token: Token::new(token) }
 }
 
+fn adopt(token: u64, contract: Contract, policy: Policy) -> Command {
+    Command::Adopt { token: Token::new(token), contract: contract.terms(), policy: Box::new(policy) }
+}
+
 fn settle(token: u64, outcome: Outcome) -> Command {
     Command::Settle { token: Token::new(token), outcome }
 }
 
 fn cancel() -> Command {
-    Command::Cancel { by: "ada".to_owned(), reason: "ordered twice".to_owned() }
+    Command::Cancel { by: "ada".to_owned(), reason: "ordered twice".to_owned(), seen: None }
 }
 
 fn replay(accept_risk: bool) -> Command {
-    Command::Replay { by: "bo".to_owned(), reason: "once more".to_owned(), accept_risk, at_most: None }
+    Command::Replay {
+        by: "bo".to_owned(),
+        reason: "once more".to_owned(),
+        accept_risk,
+        at_most: None,
+        seen: None,
+    }
 }
 
 fn resolve(verdict: Verdict) -> Command {

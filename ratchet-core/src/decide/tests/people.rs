@@ -299,6 +299,7 @@ fn a_replay_may_be_bounded_to_fewer_executions_than_the_policy_allows() {
         reason: "once more".to_owned(),
         accept_risk: true,
         at_most: Some(at_most),
+        seen: None,
     };
     let failed = || Story::running(HEADER).end(rejected());
     let once = failed().then([bounded(1)]).lease_and_start().end(not_applied());

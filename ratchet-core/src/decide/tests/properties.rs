@@ -53,6 +53,7 @@ fn commands() -> impl Strategy<Value = Command> {
     prop_oneof![
         6 => prop_oneof![Just(lease()), Just(lease_ahead())],
         6 => Just(Command::Start { token }),
+        1 => contracts().prop_map(move |contract| adopt(0, contract, Policy::DEFAULT)),
         1 => Just(Command::Renew { token, duration: MINUTE }),
         1 => Just(Command::Release { token }),
         3 => Just(Command::Expire),
@@ -107,6 +108,7 @@ fn with_token(command: &Command, to: Token) -> Command {
     let mut command = command.clone();
     match &mut command {
         Command::Start { token }
+        | Command::Adopt { token, .. }
         | Command::Renew { token, .. }
         | Command::Release { token }
         | Command::Pin { token, .. }
@@ -125,11 +127,13 @@ fn effects(record: &Record) -> Vec<(Option<StepName>, &Effect)> {
 }
 
 /// The commands after which an effect may no longer count as possibly applied.
-fn clears_the_mark(command: &Command, step: Option<&StepName>) -> bool {
+fn clears_the_mark(before: &Record, command: &Command, step: Option<&StepName>) -> bool {
+    let confirmed = before.cause.as_ref().is_some_and(|cause| cause.kind() == CauseKind::ReportedLate);
     let refused_after_lookup =
         |outcome: &Outcome| matches!(outcome, Outcome::Rejected { after_lookup: true, .. });
     match command {
         Command::Settle { outcome: Outcome::Done { .. }, .. } => true,
+        Command::Settle { .. } | Command::Expire if confirmed => true,
         Command::Settle { outcome, .. } => step.is_none() && refused_after_lookup(outcome),
         Command::FinishStep { step: finished, outcome, .. } => {
             step == Some(finished)
@@ -167,8 +171,11 @@ fn check_change(before: &Record, command: &Command, decision: &Decision, now: Ti
     let after = &decision.record;
     assert!(after.token >= before.token, "the token only grows");
     assert!(after.attempts >= before.attempts);
-    let kept = (&after.id, &after.fingerprint, &after.input, &after.policy, after.created_at);
-    assert_eq!(kept, (&before.id, &before.fingerprint, &before.input, &before.policy, before.created_at));
+    let kept = (&after.id, &after.fingerprint, &after.input, &after.policy.retry, after.created_at);
+    let had = (&before.id, &before.fingerprint, &before.input, &before.policy.retry, before.created_at);
+    assert_eq!(kept, had);
+    let adopts = matches!(command, Command::Adopt { .. });
+    assert!(adopts || after.policy == before.policy, "{command:?} changed the policy");
     if before.state.is_definite() && !matches!(command, Command::Replay { .. }) {
         assert_eq!(after, before, "only a replay opens what has an end");
     }
@@ -182,7 +189,10 @@ fn check_change(before: &Record, command: &Command, decision: &Decision, now: Ti
     for (name, effect) in effects(before) {
         let then = after.effect_of(name.as_ref()).expect("an effect is never forgotten");
         if effect.may_be_applied && !then.may_be_applied {
-            assert!(clears_the_mark(command, name.as_ref()), "{command:?} cleared the mark of {name:?}");
+            assert!(
+                clears_the_mark(before, command, name.as_ref()),
+                "{command:?} cleared the mark of {name:?}"
+            );
         }
         if effect.may_be_applied && then.may_be_applied {
             assert!(then.first_sent_at() <= effect.first_sent_at(), "{command:?} moved the deadline");

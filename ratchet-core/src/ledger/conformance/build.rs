@@ -171,7 +171,7 @@ pub(super) fn finish(token: u64, step: StepName, outcome: Outcome) -> Command {
 }
 
 pub(super) fn cancel() -> Command {
-    Command::Cancel { by: "ada".to_owned(), reason: "ordered twice".to_owned() }
+    Command::Cancel { by: "ada".to_owned(), reason: "ordered twice".to_owned(), seen: None }
 }
 
 pub(super) fn replay(accept_risk: bool) -> Command {
@@ -180,6 +180,7 @@ pub(super) fn replay(accept_risk: bool) -> Command {
         reason: "the card was renewed".to_owned(),
         accept_risk,
         at_most: None,
+        seen: None,
     }
 }
 

@@ -41,7 +41,7 @@ impl Fixture {
     }
 
     async fn follow(&self) -> usize {
-        self.ledger.follow(100).await.expect("follow")
+        self.ledger.follow(100).await.expect("follow").decided
     }
 
     /// Settles a record that runs under its first token.

@@ -65,19 +65,48 @@ pub async fn a_superseded_token_is_refused(fixture: Fixture) {
     assert_eq!(fixture.record(&id("invoice:1")).await, before);
 }
 
-/// A stale outcome stands on its own attempt and changes nothing that a newer lease owns, not even a success.
+/// A stale outcome stands on its own attempt and changes nothing that a newer lease owns.
 pub async fn a_stale_outcome_is_only_noted(fixture: Fixture) {
     let before = taken_over(&fixture).await;
-    let answer = fixture.apply(&id("invoice:1"), settle(1, done("1"))).await;
+    let answer = fixture.apply(&id("invoice:1"), settle(1, rejected())).await;
     assert_eq!(answer, Ok(Answer::Late(State::Running)));
     assert_eq!(fixture.record(&id("invoice:1")).await, before);
     let attempts = fixture.attempts(&id("invoice:1")).await;
     let end = attempts[0].end.as_ref().expect("an end");
-    assert_eq!((end.outcome, end.late, end.at), (OutcomeKind::Done, true, at(90 * SECOND)));
+    assert_eq!((end.outcome, end.late, end.at), (OutcomeKind::Rejected, true, at(90 * SECOND)));
     assert_eq!(attempts[1].end, None);
     let settled = fixture.apply(&id("invoice:1"), settle(2, done("2"))).await;
     assert_eq!(settled, Ok(Answer::Settled(State::Succeeded)));
     assert_eq!(fixture.record(&id("invoice:1")).await.result, Some(json("2")));
+}
+
+/// That the effect happened is true for ever: a newer attempt that ends without knowing does not make it unknown.
+pub async fn a_stale_success_is_kept_until_the_newer_attempt_ends(fixture: Fixture) {
+    taken_over(&fixture).await;
+    let answer = fixture.apply(&id("invoice:1"), settle(1, done("1"))).await;
+    assert_eq!(answer, Ok(Answer::Late(State::Running)));
+    let running = fixture.record(&id("invoice:1")).await;
+    assert_eq!((running.state, running.token.get()), (State::Running, 2));
+    assert_eq!(fixture.attempts(&id("invoice:1")).await[1].end, None);
+    fixture.advance(MINUTE);
+    assert_eq!(fixture.expire().await, 1);
+    let settled = fixture.record(&id("invoice:1")).await;
+    assert_eq!((settled.state, settled.result, settled.cause), (State::Succeeded, Some(json("1")), None));
+    assert!(fixture.purge().await == 0 && fixture.claim(super::build::claim(10)).await.is_empty());
+}
+
+/// Where nothing was started, nothing has to be: the lease ends with the record.
+pub async fn a_stale_success_ends_a_lease_without_a_start(fixture: Fixture) {
+    fixture.running(unprotected("invoice:1")).await;
+    fixture.advance(MINUTE);
+    assert_eq!(fixture.expire().await, 1);
+    let replayed = fixture.apply(&id("invoice:1"), super::build::replay(true)).await;
+    assert_eq!(replayed, Ok(Answer::Now(State::Pending)));
+    let again = fixture.claimed(&id("invoice:1")).await;
+    let answer = fixture.apply(&id("invoice:1"), settle(1, done("1"))).await;
+    assert_eq!(answer, Ok(Answer::Settled(State::Succeeded)));
+    assert_eq!(fixture.apply(&id("invoice:1"), start(again.token.get())).await, Err(Refusal::Superseded));
+    assert_eq!(fixture.record(&id("invoice:1")).await.result, Some(json("1")));
 }
 
 /// The answer to a report was lost, so it comes again: it is answered alike, and the first report stands.

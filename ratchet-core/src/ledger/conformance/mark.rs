@@ -56,11 +56,13 @@ pub async fn what_is_declared_is_told(fixture: Fixture) {
     let (priority, queue) = (Priority(7), Queue::from_static("bulk"));
     let volatile: VolatileFields =
         serde_json::from_str(r#"[{"without":["at"],"within":{}}]"#).expect("what a macro writes");
+    let concurrency = std::num::NonZeroU32::new(4);
     let last = Declaration {
         policy: policy.clone(),
         priority,
         queue: queue.clone(),
         volatile: volatile.clone(),
+        concurrency,
         ..first
     };
     ledger.declare(vec![last, second]).await.expect("declare");
@@ -71,10 +73,17 @@ pub async fn what_is_declared_is_told(fixture: Fixture) {
         priority: Priority::default(),
         queue: Queue::DEFAULT,
         volatile: VolatileFields::default(),
+        concurrency: None,
     };
     let expected = [
         declared(COLLECT, V2, Policy::DEFAULT, remembers),
-        Declared { priority, queue, volatile, ..declared(MAIL, V1, policy, Contract::NONE.terms()) },
+        Declared {
+            priority,
+            queue,
+            volatile,
+            concurrency,
+            ..declared(MAIL, V1, policy, Contract::NONE.terms())
+        },
     ];
     assert_eq!(ledger.declarations().await.expect("declarations"), expected);
     assert_eq!(ledger.inspect().await.expect("inspect").now, super::STARTED_AT);

@@ -34,10 +34,15 @@ pub async fn the_words_of_people_are_kept(fixture: Fixture) {
     let second = generation("invoice:1", 2);
     assert_eq!(fixture.submit(next).await, Submitted::New { id: second.clone() });
     let (by, reason) = (AWKWARD.to_owned(), format!("\n{AWKWARD}"));
-    let cancel = Command::Cancel { by: by.clone(), reason: reason.clone() };
+    let cancel = Command::Cancel { by: by.clone(), reason: reason.clone(), seen: None };
     assert_eq!(fixture.apply(&second, cancel).await, Ok(Answer::Now(State::Cancelled)));
-    let replay =
-        Command::Replay { by: by.clone(), reason: reason.clone(), accept_risk: false, at_most: None };
+    let replay = Command::Replay {
+        by: by.clone(),
+        reason: reason.clone(),
+        accept_risk: false,
+        at_most: None,
+        seen: None,
+    };
     assert_eq!(fixture.apply(&second, replay).await, Ok(Answer::Now(State::Pending)));
     let audit = fixture.audit(&second).await;
     assert_eq!(audit.len(), 3);

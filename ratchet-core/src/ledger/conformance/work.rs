@@ -1,8 +1,8 @@
 //! What happens inside a lease: start, pins, steps and outcomes.
 
 use super::build::{
-    CHARGE, HOUR, NOTIFY, SECOND, at, begin, begin_asking, claim, done, finish, id, json, not_applied, pin,
-    rejected, request, settle, start, submission, unknown,
+    CHARGE, HOUR, NOTIFY, POLICY, SECOND, at, begin, begin_asking, claim, done, finish, id, json,
+    not_applied, pin, rejected, request, settle, start, submission, unknown, unprotected,
 };
 use super::{Fixture, STARTED_AT};
 use crate::contract::Contract;
@@ -10,6 +10,7 @@ use crate::decide::{Answer, Command, Difference, Refusal};
 use crate::model::{
     CauseKind, OutcomeKind, Pin, Recipe, Scope, State, StepName, StepState, Submission, Token, Uncertainty,
 };
+use crate::policy::{OnUnknown, Policy};
 
 /// The mark is on the record and on the attempt, and marking it again changes nothing.
 pub async fn a_start_is_durable_and_counted_once(fixture: Fixture) {
@@ -117,6 +118,40 @@ pub async fn a_step_that_can_be_asked_about_is_kept(fixture: Fixture) {
     // The next version of the handler cannot ask.
     assert_eq!(fixture.apply(&invoice, begin(2, CHARGE, Contract::NONE)).await, Ok(Answer::StepBegun));
     assert!(!fixture.record(&invoice).await.steps[&CHARGE].reconciles);
+}
+
+/// The record keeps to what is declared from then on, and the rest of it stays as it was.
+pub async fn a_declaration_that_came_later_is_adopted(fixture: Fixture) {
+    let duplicated = Policy { on_unknown: OnUnknown::MayDuplicate, ..POLICY };
+    let undeclared = || Submission { policy: duplicated.clone(), ..unprotected("invoice:1") };
+    let contract = Contract::header("Idempotency-Key").terms();
+    let adopt = |token| Command::Adopt {
+        token: Token::new(token),
+        contract: contract.clone(),
+        policy: Box::new(Policy { reconciles: true, ..Policy::DEFAULT }),
+    };
+    let leased = fixture.leased(undeclared()).await;
+    assert_eq!(fixture.apply(&id("invoice:1"), adopt(1)).await, Ok(Answer::Adopted));
+    let adopted = fixture.record(&id("invoice:1")).await;
+    let mut expected = leased;
+    expected.policy = Policy { on_unknown: OnUnknown::Park, reconciles: true, ..POLICY };
+    expected.effect.contract = contract.clone();
+    assert_eq!(adopted, expected);
+    fixture.started(adopted).await;
+    fixture.apply(&id("invoice:1"), settle(1, unknown())).await.expect("settle");
+    fixture.advance(HOUR);
+    let again = fixture.claimed(&id("invoice:1")).await;
+    assert_eq!((again.policy, again.effect.contract), (expected.policy, contract.clone()));
+
+    // One that may have had its effect is not repeated without asking.
+    let other = Submission { id: id("invoice:2"), ..undeclared() };
+    fixture.settled(other, unknown()).await;
+    fixture.advance(HOUR);
+    fixture.claimed(&id("invoice:2")).await;
+    let parked = fixture.apply(&id("invoice:2"), adopt(2)).await;
+    assert_eq!(parked, Ok(Answer::Parked(Uncertainty::NoDeduplication)));
+    let parked = fixture.record(&id("invoice:2")).await;
+    assert_eq!((parked.state, parked.reconcile_at), (State::Uncertain, Some(fixture.now())));
 }
 
 /// Each step has a state, a pin and a result of its own; a finished one is not entered again.

@@ -55,7 +55,7 @@ impl Rows {
         let mut counts: BTreeMap<(Served, State), (u64, Timestamp)> = BTreeMap::new();
         for record in self.records().filter(|record| record.id.namespace == *namespace) {
             let (records, oldest) =
-                counts.entry((wanted(record), record.state)).or_insert((0, record.created_at));
+                counts.entry((record.served(), record.state)).or_insert((0, record.created_at));
             *records += 1;
             *oldest = (*oldest).min(record.created_at);
         }
@@ -74,7 +74,7 @@ impl Rows {
             record.state == State::Uncertain
                 && record.id.namespace == *namespace
                 && record.reconcile_at.is_some_and(|at| at <= now)
-                && served.contains(&wanted(record))
+                && served.contains(&record.served())
         };
         let mut due: Vec<&Record> = self.records().filter(is_due).collect();
         due.sort_by_key(|record| record.reconcile_at);
@@ -129,7 +129,7 @@ impl Rows {
         for record in self.records().filter(is_due) {
             if record.id.namespace == *namespace && !is_served(record, namespace, offers) {
                 let (records, since) =
-                    counts.entry((wanted(record), record.queue.clone())).or_insert((0, record.ready_at));
+                    counts.entry((record.served(), record.queue.clone())).or_insert((0, record.ready_at));
                 *records += 1;
                 *since = record.ready_at.min(*since);
             }
@@ -156,11 +156,6 @@ impl Rows {
         });
         due.min().map(|at| at.since(now))
     }
-}
-
-/// What a worker has to serve to execute a record.
-fn wanted(record: &Record) -> Served {
-    Served { operation: record.id.operation.clone(), version: record.version.clone() }
 }
 
 fn is_listed(record: &Record, filter: &Filter) -> bool {

@@ -12,8 +12,8 @@ use tokio::sync::watch;
 use super::follow::{Followers, waits_again};
 use super::{
     AuditPage, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
-    DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
-    Offer, Order, Page, Served, StoreMark, Unserved,
+    DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, Looked,
+    MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use crate::admission::{GateAnswer, GateOrder, KnownGate, decide_all};
 use crate::decide::{Answer, Command, Moment, Refusal, Stored};
@@ -139,13 +139,13 @@ impl Ledger for MemoryLedger {
         })
     }
 
-    fn follow(&self, _: usize) -> LedgerFuture<'_, usize> {
+    fn follow(&self, _: usize) -> LedgerFuture<'_, Looked> {
         Box::pin(async move {
             let decided = self.decide_followers(&mut self.rows());
             if decided > 0 {
                 self.wake();
             }
-            Ok(decided)
+            Ok(Looked { decided, ..Looked::default() })
         })
     }
 

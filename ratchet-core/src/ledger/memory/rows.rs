@@ -177,12 +177,22 @@ impl Rows {
         self.templates = accepted;
         for declaration in declared {
             let Declaration {
-                operation, version, hidden, policy, contract, priority, queue, volatile, ..
+                operation,
+                version,
+                hidden,
+                policy,
+                contract,
+                priority,
+                queue,
+                volatile,
+                concurrency,
+                ..
             } = declaration;
             let of = Served { operation, version };
             let known = self.hidden.entry(of.clone()).or_default();
             *known = known.union(&hidden);
-            let declared = Declared { of: of.clone(), policy, contract, priority, queue, volatile };
+            let declared =
+                Declared { of: of.clone(), policy, contract, priority, queue, volatile, concurrency };
             self.declared.insert(of, declared);
         }
         Ok(())

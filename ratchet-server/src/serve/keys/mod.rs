@@ -24,6 +24,8 @@ pub(crate) enum Scope {
     Worker,
     /// Reads everything, replays, cancels, settles, and sets policies.
     Operator,
+    /// Reads the metrics, which count the records of all namespaces; nothing else.
+    Monitor,
 }
 
 /// What is kept of a key, under its id. The secret is not.
@@ -67,6 +69,7 @@ impl fmt::Display for Scope {
             Self::Producer => "producer",
             Self::Worker => "worker",
             Self::Operator => "operator",
+            Self::Monitor => "monitor",
         })
     }
 }

@@ -71,8 +71,11 @@ impl Shop {
         };
         self.attempt(&never, "billing-1", charge(unreachable)).await;
         let stopped = self.submit(COLLECT, "invoice:inv_2052:collect:v1", CHARGES, sure.clone()).await;
-        self.order(&stopped, Command::Cancel { by: "grace".to_owned(), reason: "ordered twice".to_owned() })
-            .await;
+        self.order(
+            &stopped,
+            Command::Cancel { by: "grace".to_owned(), reason: "ordered twice".to_owned(), seen: None },
+        )
+        .await;
         self.broken_order().await;
 
         self.ago(10 * MINUTE);
