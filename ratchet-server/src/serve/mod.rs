@@ -15,6 +15,8 @@ mod patient;
 pub(crate) mod problem;
 mod rate;
 pub(crate) mod shelf;
+#[cfg(feature = "testing")]
+pub(crate) mod testing;
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
