@@ -5,6 +5,7 @@
 #   cluster.sh prepare FOLDER sync|async   writes the settings, with free ports, and prints the address for clients
 #   cluster.sh etcd FOLDER 1|2|3           runs one member of etcd until it is ended
 #   cluster.sh node FOLDER 1|2|3           runs one server with its Patroni until it is ended
+#   cluster.sh kill FOLDER 1|2|3           ends a server and its Patroni as a loss of power does
 #   cluster.sh up FOLDER                   runs all of them until standard input is closed
 set -eu
 
@@ -102,6 +103,18 @@ prepare() {
     echo "postgres://postgres@127.0.0.1:$7,127.0.0.1:$8,127.0.0.1:$9/postgres?target_session_attrs=read-write"
 }
 
+run() {
+    echo $$ >"$2/$1$3.pid"
+    shift 3
+    as_postgres "$@"
+}
+
+# As by a loss of power: Patroni, its server and all that belongs to it, at once.
+kill_node() {
+    server=$(head -n 1 "$1/node$2/postmaster.pid" 2>/dev/null) || server=
+    kill -9 "$(cat "$1/node$2.pid")" $server ${server:+$(pgrep -P "$server")} 2>/dev/null || true
+}
+
 up() {
     for part in etcd node; do
         for number in 1 2 3; do
@@ -109,16 +122,19 @@ up() {
         done
     done
     cat >/dev/null
-    kill $(jobs -p)
-    wait
+    for number in 1 2 3; do
+        kill_node "$1" "$number"
+        kill -9 "$(cat "$1/etcd$number.pid")" || true
+    done
 }
 
 task=$1
 shift
 case $task in
 prepare) prepare "$@" ;;
-etcd) as_postgres etcd --config-file "$1/etcd$2.yml" ;;
-node) as_postgres patroni "$1/node$2.yml" ;;
+etcd) run etcd "$1" "$2" etcd --config-file "$1/etcd$2.yml" ;;
+node) run node "$1" "$2" patroni "$1/node$2.yml" ;;
+kill) kill_node "$1" "$2" ;;
 up) up "$@" ;;
-*) sed -n '2,9p' "$0" ;;
+*) sed -n '2,10p' "$0" ;;
 esac
