@@ -61,6 +61,7 @@ mod error;
 mod follow;
 mod gates;
 mod held;
+mod hosts;
 mod insert;
 mod inspect;
 mod lane;

@@ -1,6 +1,5 @@
 //! How the ledger's database is opened.
 
-use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,11 +8,11 @@ use ratchet_core::ledger::desk::Logged;
 use ratchet_core::random::{SharedRandom, SystemRandom};
 use ratchet_core::time::SharedClock;
 use ratchet_core::{LedgerError, Timestamp};
-use sqlx::postgres::PgConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
+use sqlx::{Connection as _, PgConnection};
 
 use crate::PostgresLedger;
 use crate::error::{Fault, While as _};
+use crate::hosts::Hosts;
 use crate::schema;
 use crate::session::Connector;
 
@@ -110,13 +109,17 @@ impl PostgresOptions {
     /// Opens the ledger at `url`, as in `postgres://app@localhost/shop`, and makes or updates its tables where they are
     /// missing or old. Must be called inside a Tokio runtime, in which the ledger then lives.
     ///
+    /// The address may name several servers, as in `postgres://app@one:5432,two:5432/shop`, one of which is the primary
+    /// and the others follow it. Only the primary is used, to read too, and the ledger finds the next one after a failover.
+    /// `target_session_attrs=read-write` asks the same of an address with one host.
+    ///
     /// # Errors
     /// [`LedgerError::Address`] if the URL is wrong, [`LedgerError::NewerSchema`] if a newer release made the tables,
     /// [`LedgerError::NoSchema`] if they are missing or old and this role may not make them; otherwise what the store
     /// says.
     pub async fn open(self, url: &str) -> Result<Arc<PostgresLedger>, LedgerError> {
         let connector = Connector {
-            options: connect_options(url)?,
+            options: hosts(url)?,
             lock_timeout: self.busy_timeout,
             answer_timeout: self.answer_timeout,
         };
@@ -129,31 +132,12 @@ impl PostgresOptions {
     }
 }
 
-fn connect_options(url: &str) -> Result<PgConnectOptions, LedgerError> {
+fn hosts(url: &str) -> Result<Hosts, LedgerError> {
     let wrong = |why: &str| LedgerError::Address { url: without_credentials(url), why: why.to_owned() };
     if !(url.starts_with("postgres://") || url.starts_with("postgresql://")) {
         return Err(wrong("it does not start with `postgres://`"));
     }
-    if names_several_hosts(url) {
-        return Err(wrong("it names several hosts, and only one can be used: one that leads to the primary"));
-    }
-    let options = PgConnectOptions::from_str(url)
-        .map_err(|_| wrong("it is no address of the form `postgres://USER:PASSWORD@HOST:PORT/DATABASE`"))?;
-    let options = match options.get_application_name() {
-        Some(_) => options,
-        None => options.application_name("ratchet"),
-    };
-    Ok(options.disable_statement_logging())
-}
-
-/// As other drivers allow, for the primary among them to be found.
-fn names_several_hosts(url: &str) -> bool {
-    let place = without_credentials(url);
-    place
-        .split("://")
-        .nth(1)
-        .and_then(|place| place.split('/').next())
-        .is_some_and(|hosts| hosts.contains(','))
+    url.parse().map_err(wrong)
 }
 
 /// Nothing that could be a name, a password or a parameter that holds one.

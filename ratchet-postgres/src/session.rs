@@ -2,14 +2,19 @@
 
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::postgres::PgPoolOptions;
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, PgPool};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use crate::error::{Fault, While as _};
+use crate::hosts::{Hosts, is_standby};
 
 /// How long a new connection may take at the most.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long the server that was the primary may take before all are asked.
+const HEAD_START: Duration = Duration::from_secs(1);
 
 /// A connection that rested for longer is asked for a sign of life before it is trusted with a call.
 pub(crate) const TRUSTED_FOR: Duration = Duration::from_secs(5);
@@ -17,7 +22,7 @@ pub(crate) const TRUSTED_FOR: Duration = Duration::from_secs(5);
 /// How connections of the ledger are made.
 #[derive(Debug, Clone)]
 pub(crate) struct Connector {
-    pub(crate) options: PgConnectOptions,
+    pub(crate) options: Hosts,
     /// How long they wait for somebody else's lock.
     pub(crate) lock_timeout: Duration,
     /// How long the database may say nothing, beyond that.
@@ -32,23 +37,57 @@ impl Connector {
 
     pub(crate) async fn connect(&self) -> Result<PgConnection, Fault> {
         let doing = "connect to the database";
-        let connects = async {
-            let mut connection = self.options.connect().await?;
-            set_up(&mut connection, self).await?;
-            Ok(connection)
-        };
-        timeout(CONNECT_WITHIN.min(self.answer_timeout), connects)
+        timeout(CONNECT_WITHIN.min(self.answer_timeout), self.connect_to_primary())
             .await
             .map_err(|_| Fault::no_answer(doing))?
             .while_trying(doing)
     }
 
-    /// The one connection that listens.
+    async fn connect_to_primary(&self) -> Result<PgConnection, sqlx::Error> {
+        let known = self.options.primary();
+        if self.options.len() == 1 {
+            return self.connect_to(known).await;
+        }
+        match timeout(HEAD_START, self.connect_to(known)).await {
+            Ok(Ok(connection)) => Ok(connection),
+            _ => self.connect_to_first().await,
+        }
+    }
+
+    /// Asks all at once, since one that is gone or frozen would keep the others waiting.
+    async fn connect_to_first(&self) -> Result<PgConnection, sqlx::Error> {
+        let mut tries = JoinSet::new();
+        for place in 0..self.options.len() {
+            let connector = self.clone();
+            tries.spawn(async move { (place, connector.connect_to(place).await) });
+        }
+        let mut told = is_standby();
+        while let Some(Ok((place, tried))) = tries.join_next().await {
+            match tried {
+                Ok(connection) => {
+                    self.options.found_primary(place);
+                    return Ok(connection);
+                }
+                // A server that answers knows more than a network.
+                Err(error) if error.as_database_error().is_some() => told = error,
+                Err(_) => {}
+            }
+        }
+        Err(told)
+    }
+
+    async fn connect_to(&self, place: usize) -> Result<PgConnection, sqlx::Error> {
+        let mut connection = self.options.at(place).connect().await?;
+        let follows = set_up(&mut connection, self).await?;
+        if follows && self.options.only_primary { Err(is_standby()) } else { Ok(connection) }
+    }
+
+    /// The one connection that listens. It goes where the others have found the primary.
     pub(crate) fn listener(&self) -> PgPool {
         PgPoolOptions::new()
             .max_connections(1)
             .acquire_timeout(CONNECT_WITHIN)
-            .connect_lazy_with(self.options.clone())
+            .connect_lazy_with(self.options.at(self.options.primary()).clone())
     }
 }
 
@@ -59,8 +98,10 @@ impl Connector {
 ///
 /// What the ledger has given up waiting for, the server gives up too: a transaction whose program was cut off would keep
 /// its locks until the network notices, and nobody else could claim those records. No connection is ended for resting.
-async fn set_up(connection: &mut PgConnection, connector: &Connector) -> Result<(), sqlx::Error> {
-    const SETTINGS: &str = "SELECT set_config('lock_timeout', $1, false), \
+///
+/// Gives whether the server only follows another one.
+async fn set_up(connection: &mut PgConnection, connector: &Connector) -> Result<bool, sqlx::Error> {
+    const SETTINGS: &str = "SELECT pg_is_in_recovery(), set_config('lock_timeout', $1, false), \
         set_config('statement_timeout', $2, false), \
         set_config('idle_in_transaction_session_timeout', $2, false), \
         set_config('idle_session_timeout', '0', false), \
@@ -71,13 +112,12 @@ async fn set_up(connection: &mut PgConnection, connector: &Connector) -> Result<
         set_config('enable_memoize', 'off', false), \
         CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END";
     let milliseconds = |span: Duration| span.as_millis().max(1).to_string();
-    sqlx::query(SETTINGS)
+    sqlx::query_scalar(SETTINGS)
         .persistent(false)
         .bind(milliseconds(connector.lock_timeout))
         .bind(milliseconds(connector.within()))
-        .execute(connection)
-        .await?;
-    Ok(())
+        .fetch_one(connection)
+        .await
 }
 
 /// Asks for a sign of life.

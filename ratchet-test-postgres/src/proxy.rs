@@ -91,6 +91,13 @@ impl Proxy {
         format!("postgres://postgres@127.0.0.1:{}/{}?sslmode=disable", self.port, database.name())
     }
 
+    /// The same for several servers, by all these ways.
+    #[must_use]
+    pub fn url_of(ways: &[Self], database: &Database<'_>) -> String {
+        let hosts: Vec<String> = ways.iter().map(|way| format!("127.0.0.1:{}", way.port)).collect();
+        format!("postgres://postgres@{}/{}?sslmode=disable", hosts.join(","), database.name())
+    }
+
     /// Lets so many exchanges pass, of whatever connection, and then has one fail.
     pub fn fail_once(&self, after: usize, fault: Fault) {
         *self.plan.next() = Next::Once { after, fault };

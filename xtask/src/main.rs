@@ -1,6 +1,7 @@
 //! `cargo xtask`: set-up, tests and checks of this repository.
 
 mod command;
+mod fuzz;
 mod lexicon;
 mod readme;
 mod steps;
@@ -45,6 +46,17 @@ enum Task {
         #[arg(long)]
         seed: Option<u64>,
     },
+    /// Makes inputs up for what must hold of any input; needs a nightly compiler and a C++ compiler.
+    Fuzz {
+        /// For how many minutes, all targets together.
+        #[arg(long, default_value_t = 14)]
+        minutes: u64,
+        /// Only this target.
+        #[arg(long)]
+        target: Option<String>,
+    },
+    /// Kills the leaders of a cluster of `PostgreSQL` servers under load, ten of them and three twice: takes ten minutes.
+    Failover,
     /// Measures the lexicons on labelled keys and names.
     Lexicon(lexicon::Files),
 }
@@ -60,6 +72,8 @@ fn main() -> ExitCode {
         }
         Task::Python => tools::need_python(),
         Task::Prove { minutes, json, seed } => prove(minutes, json, seed),
+        Task::Fuzz { minutes, target } => fuzz::run(minutes, target.as_deref()),
+        Task::Failover => failover(),
         Task::Lexicon(files) => lexicon::measure(&files),
     };
     match ended {
@@ -94,4 +108,13 @@ fn prove(minutes: u64, json: bool, seed: Option<u64>) -> Result<(), Failed> {
     let seed = seed.map(|seed| format!(" --seed {seed}")).unwrap_or_default();
     let program = "cargo run --quiet --release --locked --package ratchet-proof";
     run_quietly(&format!("{program} -- --minutes {minutes}{json}{seed}"))
+}
+
+/// One after the other: each of them times what it does.
+fn failover() -> Result<(), Failed> {
+    tools::need_postgres()?;
+    tools::need_patroni()?;
+    command::run(
+        "cargo test --locked --workspace --all-features --test faults -- --ignored --nocapture --test-threads 1 patroni",
+    )
 }

@@ -58,6 +58,30 @@ pub(crate) fn need_postgres() -> Result<(), Failed> {
     install("postgresql")
 }
 
+/// What elects the leader of several servers, from Debian's packages.
+pub(crate) fn need_patroni() -> Result<(), Failed> {
+    for (line, package) in [("patroni --version", "patroni"), ("etcd --version", "etcd-server")] {
+        if !works(line) {
+            install(package)?;
+        }
+    }
+    Ok(())
+}
+
+/// cargo-fuzz from crates.io, in the folder of build products, if the machine has none.
+pub(crate) fn need_cargo_fuzz() -> Result<(), Failed> {
+    if works(&format!("{} --version", cargo_fuzz())) {
+        return Ok(());
+    }
+    println!("installing cargo-fuzz into {FOLDER}");
+    run(&format!("cargo install --locked --debug --root {FOLDER} cargo-fuzz@0.13.2"))
+}
+
+/// The program `cargo-fuzz`.
+pub(crate) fn cargo_fuzz() -> String {
+    if works("cargo-fuzz --version") { "cargo-fuzz".to_owned() } else { format!("{FOLDER}/bin/cargo-fuzz") }
+}
+
 /// Programs that send requests to the tests' servers.
 pub(crate) fn need_http_clients() -> Result<(), Failed> {
     let programs = [("curl --version", "curl"), ("node --version", "nodejs")];

@@ -4,26 +4,34 @@ use serde_json::Value;
 
 use super::xml;
 
-/// A body that has fields.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// A body that has fields, or was to have them.
 pub(super) enum Document {
     Json(Value),
     /// The texts of the elements.
     Xml(Vec<(String, String)>),
+    /// It begins as one that has fields, and cannot be read: cut off, or damaged on its way.
+    Broken,
 }
 
 impl Document {
+    /// `None` for what has no fields, such as a gateway's page.
     pub(super) fn read(body: &[u8]) -> Option<Self> {
-        match serde_json::from_slice(body) {
-            Ok(value) => Some(Self::Json(value)),
-            Err(_) => xml::texts(body).map(Self::Xml),
+        let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body).trim_ascii();
+        if let Ok(value) = serde_json::from_slice(body) {
+            return Some(Self::Json(value));
         }
+        let read = xml::texts(body).map(Self::Xml);
+        read.or_else(|| begins_as_document(body).then_some(Self::Broken))
     }
 
-    /// Whether the path leads to this text or number.
-    pub(super) fn has(&self, path: &str, value: &str) -> bool {
+    /// Whether the path leads to this text or number; `None` if that cannot be known.
+    pub(super) fn has(&self, path: &str, value: &str) -> Option<bool> {
         match self {
-            Self::Json(body) => is_there(body, path, value),
-            Self::Xml(texts) => texts.iter().any(|(found, text)| found == path && text == value),
+            Self::Json(body) => Some(is_there(body, path, value)),
+            Self::Xml(texts) => Some(texts.iter().any(|(found, text)| found == path && text == value)),
+            Self::Broken => None,
         }
     }
 
@@ -32,7 +40,18 @@ impl Document {
         match self {
             Self::Json(body) => text_at(body, path),
             Self::Xml(texts) => texts.iter().find(|(found, _)| found == path).map(|(_, text)| text.clone()),
+            Self::Broken => None,
         }
+    }
+}
+
+fn begins_as_document(body: &[u8]) -> bool {
+    let is_page =
+        |start: &[u8]| body.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start));
+    match body.first() {
+        Some(b'{' | b'[') => true,
+        Some(b'<') => !is_page(b"<!doctype html") && !is_page(b"<html"),
+        _ => false,
     }
 }
 

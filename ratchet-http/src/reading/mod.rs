@@ -123,9 +123,11 @@ impl<'a> Reading<'a> {
         match marker {
             Marker::None => Some(true),
             Marker::Header(name, value) => Some(has_header(self.headers, name, value)),
-            Marker::Field(path, value) => {
-                self.body.map(|_| self.document.as_ref().is_some_and(|body| body.has(path, value)))
-            }
+            Marker::Field(path, value) => match (self.body, &self.document) {
+                (None, _) => None,
+                (Some(_), None) => Some(false),
+                (Some(_), Some(document)) => document.has(path, value),
+            },
         }
     }
 

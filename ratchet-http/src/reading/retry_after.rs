@@ -8,8 +8,9 @@ use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
 /// side does not matter.
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse() {
-        return Some(Duration::from_secs(seconds));
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More seconds than can be counted are as many as can be.
+        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
     let until = httpdate::parse_http_date(text).ok()?;
     let now = text_of(headers, &DATE).and_then(|text| httpdate::parse_http_date(text).ok());
@@ -46,8 +47,13 @@ mod tests {
     }
 
     #[test]
+    fn more_seconds_than_can_be_counted_are_as_many_as_can_be() {
+        assert_eq!(of(&[(RETRY_AFTER, "99999999999999999999999")]), Some(Duration::from_secs(u64::MAX)));
+    }
+
+    #[test]
     fn ignores_what_it_cannot_read() {
-        for text in ["", "soon", "-5", "1.5", "99999999999999999999999"] {
+        for text in ["", "soon", "-5", "+5", "1.5"] {
             assert_eq!(of(&[(RETRY_AFTER, text)]), None, "{text}");
         }
         assert_eq!(of(&[]), None);

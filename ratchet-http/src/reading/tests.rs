@@ -116,6 +116,34 @@ fn a_body_that_would_tell_and_cannot_be_read_leaves_it_unknown() {
 }
 
 #[test]
+fn a_document_that_is_cut_off_or_damaged_leaves_it_unknown() {
+    let unreadable = Err((UNKNOWN, CauseKind::UnreadableAnswer));
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    for (contract, body) in [
+        (&stripe::V1, r#"{"error": {"type": "idempotency_err"#),
+        (&stripe::V1, r#" [{"error""#),
+        (&stripe::V1, r#"{"error": {"type": "invalid"}}}"#),
+        (&stripe::V1, &deep),
+        (&aws::EC2_RUN_INSTANCES, "<?xml version=\"1.0\"?>\n<Response><Errors><Error><Code>Idempotent"),
+        (
+            &aws::EC2_RUN_INSTANCES,
+            "<Response><Errors><Error><Code>IdempotentInstanceTerminated</Code></Error>",
+        ),
+    ] {
+        assert_eq!(read(contract, 400, &[], Some(body)), unreadable, "{body}");
+    }
+    // A gateway's page is whole.
+    for page in
+        ["<html><body><br>Bad Request", "<!DOCTYPE html><title>Bad Request</title>", "<h1>Bad Request</h1>"]
+    {
+        let found = read(&stripe::V1, 400, &[], Some(page));
+        assert_eq!(found, Err((OutcomeKind::Rejected, CauseKind::Status(400))), "{page}");
+    }
+    let marked = "\u{feff}{\"error\": {\"type\": \"idempotency_error\"}}";
+    assert_eq!(read(&stripe::V1, 400, &[], Some(marked)), Err((UNKNOWN, CauseKind::Mismatch)));
+}
+
+#[test]
 fn a_stored_refusal_is_certain_and_a_fresh_one_speaks_of_itself() {
     let refused = |headers| {
         classify(StatusCode::PAYMENT_REQUIRED, &headers, Some(b"{}"), &stripe::V1).unwrap_err().into_outcome()

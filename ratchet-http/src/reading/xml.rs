@@ -13,11 +13,13 @@ pub(super) fn texts(body: &[u8]) -> Option<Vec<(String, String)>> {
         reading.text(text)?;
         rest = reading.markup(markup)?;
     }
-    (rest.is_empty() && reading.open.is_empty()).then_some(reading.found)
+    (rest.is_empty() && reading.open.is_empty() && reading.is_begun).then_some(reading.found)
 }
 
 #[derive(Default)]
 struct Reading {
+    /// There is an element: a declaration alone is cut off.
+    is_begun: bool,
     open: Vec<Element>,
     found: Vec<(String, String)>,
 }
@@ -69,6 +71,7 @@ impl Reading {
         if name.is_empty() || name.starts_with('!') || self.open.len() == DEEPEST {
             return None;
         }
+        self.is_begun = true;
         if let Some(parent) = self.open.last_mut() {
             parent.is_leaf = false;
         }
@@ -141,6 +144,7 @@ mod tests {
         for refused in [
             "{}",
             "x",
+            "<?xml version=\"1.0\"?>\n",
             "<a>",
             "<a></b>",
             "</a>",

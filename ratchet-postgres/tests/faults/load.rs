@@ -13,7 +13,7 @@ use ratchet_core::{
 };
 use ratchet_postgres::PostgresLedger;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::support::{all, claim_of, payload, submission};
 
@@ -32,7 +32,7 @@ pub(crate) fn pin_request(wire_key: &str, request: Fingerprint) -> PinRequest {
     }
 }
 
-/// How long the rest of the work may take when the fault is over.
+/// How long the rest of the work may take when the fault is over, unless said otherwise.
 const SOON: Duration = Duration::from_secs(30);
 
 /// Short, so that what a fault leaves behind is taken over while the test runs.
@@ -57,10 +57,16 @@ pub(crate) struct Load {
     errors: Mutex<Vec<LedgerError>>,
     closing: AtomicBool,
     done: AtomicBool,
+    patience: Duration,
 }
 
 impl Load {
     pub(crate) fn on(ledgers: Vec<Arc<PostgresLedger>>) -> Arc<Self> {
+        Self::patient(ledgers, SOON)
+    }
+
+    /// For faults that take longer to get over.
+    pub(crate) fn patient(ledgers: Vec<Arc<PostgresLedger>>, patience: Duration) -> Arc<Self> {
         Arc::new(Self {
             ledgers,
             destination: Destination::default(),
@@ -69,6 +75,7 @@ impl Load {
             errors: Mutex::default(),
             closing: AtomicBool::new(false),
             done: AtomicBool::new(false),
+            patience,
         })
     }
 
@@ -85,13 +92,45 @@ impl Load {
         }
         fault.await;
         self.closing.store(true, Ordering::Relaxed);
-        timeout(SOON, producing.join_all()).await.expect("producers end");
-        let settled = timeout(SOON, self.settled()).await.is_ok();
+        timeout(self.patience, producing.join_all()).await.expect("producers end");
+        let settled = timeout(self.patience, self.settled()).await.is_ok();
         assert!(settled, "not everything acknowledged is settled: {:?}", self.unsettled().await);
         self.done.store(true, Ordering::Relaxed);
-        timeout(SOON, working.join_all()).await.expect("workers end");
+        timeout(self.patience, working.join_all()).await.expect("workers end");
         self.look().await;
         std::mem::take(&mut self.errors.lock().unwrap())
+    }
+
+    /// Runs producers alone while `fault` happens and goes away. Gives how many operations were acknowledged, and how many of
+    /// them are not on record.
+    pub(crate) async fn while_producing(self: &Arc<Self>, fault: impl Future<Output = ()>) -> (usize, usize) {
+        let mut producing = JoinSet::new();
+        for name in 0..4 {
+            producing.spawn(Arc::clone(self).produce(name));
+        }
+        fault.await;
+        self.closing.store(true, Ordering::Relaxed);
+        timeout(self.patience, producing.join_all()).await.expect("producers end");
+        let on_record: HashSet<RecordId> =
+            all(self.ledger(0)).await.into_iter().map(|record| record.id).collect();
+        let acknowledged = self.acknowledged.lock().unwrap();
+        (acknowledged.len(), acknowledged.difference(&on_record).count())
+    }
+
+    /// Waits until ten more operations are acknowledged; gives the longest time without any.
+    pub(crate) async fn gap(&self) -> Duration {
+        let (until, begun) = (self.acknowledged() + 10, Instant::now());
+        let (mut known, mut at, mut longest) = (self.acknowledged(), begun, Duration::ZERO);
+        while known < until {
+            assert!(begun.elapsed() < self.patience, "the gap does not end");
+            sleep(A_MOMENT).await;
+            let now = self.acknowledged();
+            if now > known {
+                longest = longest.max(at.elapsed());
+                (known, at) = (now, Instant::now());
+            }
+        }
+        longest
     }
 
     /// How many operations are on record for certain.
@@ -107,7 +146,7 @@ impl Load {
                 sleep(A_MOMENT).await;
             }
         };
-        timeout(SOON, progress).await.expect("the work goes on");
+        timeout(self.patience, progress).await.expect("the work goes on");
     }
 
     /// Waits until somebody is told of an error that is as wanted.
@@ -117,7 +156,7 @@ impl Load {
                 sleep(A_MOMENT).await;
             }
         };
-        let told = timeout(SOON, told).await;
+        let told = timeout(self.patience, told).await;
         assert!(told.is_ok(), "nobody was told; the last error: {:?}", self.errors.lock().unwrap().last());
     }
 

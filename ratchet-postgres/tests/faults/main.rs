@@ -7,6 +7,7 @@ mod load;
 mod migration;
 mod million;
 mod network;
+mod patroni;
 mod standby;
 #[path = "../ledger/support.rs"]
 mod support;

@@ -1,8 +1,10 @@
 //! Servers that can only be read: a database set so, and a failover to a standby that is promoted later.
 
+use std::error::Error as _;
+
 use ratchet_core::{Ledger as _, LedgerError};
 use ratchet_postgres::{PostgresLedger, sqlx};
-use ratchet_test_postgres::{Fault, Server};
+use ratchet_test_postgres::{Fault, Proxy, Server};
 use tokio::task::block_in_place;
 
 use crate::load::Load;
@@ -83,4 +85,34 @@ async fn a_failover_to_a_standby_loses_nothing_and_goes_on_when_it_is_promoted()
         })
         .await;
     are_clear(&errors);
+}
+
+/// The address names both servers: nothing is read from the one that follows, and all parts of a ledger find the one that was
+/// promoted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ledger_with_several_hosts_uses_the_primary_alone_and_follows_the_next_one() {
+    let primary = Server::start();
+    let database = primary.database().await;
+    drop(open(&database).await);
+    let standby = block_in_place(|| primary.start_standby());
+    let ways = [standby.proxy().await, primary.proxy().await];
+    let url = Proxy::url_of(&ways, &database);
+    let ledger = PostgresLedger::open(&url).await.expect("the primary is found behind the standby");
+    let reader = ledger.clone();
+    let load = Load::on(vec![ledger, PostgresLedger::open(&url).await.expect("a ledger")]);
+    let errors = load
+        .while_there_is(async {
+            load.progresses().await;
+            block_in_place(|| primary.kill());
+            load.tells(|error| matches!(error, LedgerError::Store { .. })).await;
+            let only_follower = PostgresLedger::open(&url).await.expect_err("no primary");
+            let why = only_follower.source().map(ToString::to_string).unwrap_or_default();
+            assert!(only_follower.is_transient() && why.contains("is the primary"), "{why}");
+            let unread = reader.find(id("0.0")).await.expect_err("a standby is not read");
+            assert!(unread.is_transient(), "{unread:?}");
+            block_in_place(|| standby.promote());
+            load.progresses().await;
+        })
+        .await;
+    assert!(errors.iter().all(LedgerError::is_transient), "{errors:?}");
 }

@@ -21,9 +21,14 @@ async fn a_wrong_address_is_told_in_words_and_without_its_password() {
             "no address of the form",
         ),
         (
-            "postgres://ada:secret@one:5432,two:5432/shop",
+            "postgres://ada:secret@one:5432,two:port/shop",
+            "postgres://…@one:5432,two:port/shop",
+            "no address of the form",
+        ),
+        (
+            "postgres://ada:secret@one:5432,two:5432/shop?target_session_attrs=standby",
             "postgres://…@one:5432,two:5432/shop",
-            "several hosts",
+            "read from the primary alone",
         ),
     ] {
         match refused(url).await {

@@ -47,7 +47,16 @@ impl App {
         limits: Limits,
     ) -> Result<Self, Error> {
         let opened = store.create().await?;
-        let client = Client::clone(&opened);
+        Self::on(Client::clone(&opened), mark, limits, Metrics::install()?).await
+    }
+
+    /// The same for a store that is open.
+    pub(super) async fn on(
+        client: Client,
+        mark: Option<HighWaterFile>,
+        limits: Limits,
+        metrics: Metrics,
+    ) -> Result<Self, Error> {
         let shelf = Shelf::new(client.ledger().clone());
         let leases = LeaseSecret::of_store(&shelf).await?;
         let mark = mark.or_else(|| client.ledger().high_water_file());
@@ -61,7 +70,7 @@ impl App {
             restored,
             rates: Rates::new(limits.rate),
             limits,
-            metrics: Metrics::install()?,
+            metrics,
             jobs: Jobs::default(),
             clock: StoreClock::default(),
             draining: CancellationToken::new(),

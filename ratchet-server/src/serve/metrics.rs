@@ -53,6 +53,12 @@ impl Metrics {
         Ok(Self { handle, counted: Mutex::default() })
     }
 
+    /// Keeps nothing: a process has one that does.
+    #[cfg(feature = "testing")]
+    pub(super) fn unused() -> Self {
+        Self { handle: PrometheusBuilder::new().build_recorder().handle(), counted: Mutex::default() }
+    }
+
     /// Everything, as Prometheus reads it.
     pub(super) async fn text(&self, app: &App) -> Result<String, LedgerError> {
         let mut counted = self.counted.lock().await;

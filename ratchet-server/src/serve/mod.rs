@@ -18,6 +18,8 @@ mod rate;
 pub(crate) mod shelf;
 mod stop;
 mod store_clock;
+#[cfg(feature = "testing")]
+pub(crate) mod testing;
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;

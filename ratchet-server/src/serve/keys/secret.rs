@@ -11,12 +11,12 @@ const PREFIX: &str = "ratchet_";
 
 /// A new key: an id, which is no secret, and 256 random bits.
 pub(crate) struct Secret {
-    pub(super) id: String,
+    pub(crate) id: String,
     bits: String,
 }
 
 impl Secret {
-    pub(super) fn new() -> Result<Self, getrandom::Error> {
+    pub(crate) fn new() -> Result<Self, getrandom::Error> {
         let (mut id, mut bits) = ([0; 8], [0; 32]);
         getrandom::fill(&mut id)?;
         getrandom::fill(&mut bits)?;
@@ -24,11 +24,11 @@ impl Secret {
     }
 
     /// What the caller shows.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         format!("{PREFIX}{}_{}", self.id, self.bits)
     }
 
-    pub(super) fn hash(&self) -> SecretHash {
+    pub(crate) fn hash(&self) -> SecretHash {
         SecretHash::of(&self.bits)
     }
 }
