@@ -6,19 +6,25 @@
 
 use std::path::Path;
 
+mod cases;
 mod crash;
 mod model;
 mod planted;
+mod power;
+mod processes;
 mod simulation;
 mod stale;
 mod suite;
 pub mod table;
 mod told;
+mod volumes;
 mod way;
 
-pub use crash::{Child, CrashSuite, StoreKind};
+pub use crash::{CrashSuite, StoreKind};
 pub use model::{Bounds, ModelSuite};
 pub use planted::Mutation;
+pub use power::PowerSuite;
+pub use processes::Child;
 pub use simulation::{SimulationSuite, Verdicts, replay};
 pub use suite::{Effort, Planted, Report, Suite, run, run_all};
 
@@ -31,5 +37,6 @@ pub fn suites(program: &Path) -> Vec<Box<dyn Suite>> {
         Box::new(SimulationSuite),
         crash(StoreKind::Sqlite),
         crash(StoreKind::Postgres),
+        Box::new(PowerSuite::new(program.to_owned())),
     ]
 }

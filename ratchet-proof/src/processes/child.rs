@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use ratchet::sqlite::SqliteOptions;
 use ratchet::{Enqueued, Ratchet};
 use ratchet_core::ledger::Filter;
 use ratchet_core::{LedgerError, State};
@@ -20,7 +21,7 @@ use crate::planted::Mutation;
 use crate::way::Through;
 
 /// The shortest that takes over quickly and is still renewed in time by a process that runs.
-pub(super) const LEASE: Duration = Duration::from_millis(300);
+pub(crate) const LEASE: Duration = Duration::from_millis(300);
 
 /// What the process is to do; for the suite that starts it.
 #[derive(Debug, Args)]
@@ -96,7 +97,7 @@ impl Child {
         });
         let marks = Arc::new(Marks::new(death, self.step.clone(), self.folder.join("deaths")));
         marks.pass("before open");
-        let opened = Ratchet::open(&self.store).await?;
+        let opened = self.open().await?;
         marks.pass("after open");
         let store = opened.ledger().clone();
         let ratchet =
@@ -119,9 +120,16 @@ impl Child {
         Ok(ended)
     }
 
+    async fn open(&self) -> Result<Ratchet, LedgerError> {
+        if self.mutation() == Some(Mutation::CommitsUnsynced) {
+            let store = SqliteOptions::new().without_sync().open(&self.store).await?;
+            return Ok(Ratchet::with_ledger(store));
+        }
+        Ratchet::open(&self.store).await
+    }
+
     fn mutation(&self) -> Option<Mutation> {
-        let name = self.broken.as_deref()?;
-        Mutation::ALL.into_iter().find(|mutation| mutation.name() == name)
+        Mutation::named(self.broken.as_deref()?)
     }
 
     /// Submits its numbers, and those before them that nobody acknowledged. Never one that was: that would hide a loss.
@@ -153,6 +161,9 @@ impl Child {
             if is_on_record && !early {
                 append(&log, &format!("{}:{id}", name_of(id)));
             }
+            if let Err(error) = answer {
+                append(&self.folder.join("refused"), &error.to_string());
+            }
         }
     }
 }
@@ -170,15 +181,19 @@ fn name_of(id: u64) -> &'static str {
 /// Waits until nothing is left to do.
 async fn all_ended(ratchet: &Ratchet, patience: Duration) -> Result<bool, LedgerError> {
     let started = Instant::now();
-    while started.elapsed() < patience {
-        let page = ratchet.list(Filter { limit: 10_000, ..Filter::default() }).await?;
+    loop {
         let is_ended = |record: &ratchet_core::Record| {
             record.state.is_settled() && !(record.state == State::Uncertain && record.policy.reconciles)
         };
-        if page.records.iter().all(is_ended) {
-            return Ok(true);
+        // Only an error that is there at the end is one.
+        let ended = match ratchet.list(Filter { limit: 10_000, ..Filter::default() }).await {
+            Ok(page) => page.records.iter().all(is_ended),
+            Err(error) if started.elapsed() > patience => return Err(error),
+            Err(_) => false,
+        };
+        if ended || started.elapsed() > patience {
+            return Ok(ended);
         }
         sleep(Duration::from_millis(20)).await;
     }
-    Ok(false)
 }

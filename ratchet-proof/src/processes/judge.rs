@@ -14,15 +14,25 @@ use crate::told::nothing_but_finished_steps;
 
 /// What was found wrong.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Findings {
-    pub(super) lost: u64,
-    pub(super) doubled: u64,
-    pub(super) stale: u64,
-    pub(super) said: Vec<String>,
+pub(crate) struct Findings {
+    pub(crate) lost: u64,
+    pub(crate) doubled: u64,
+    pub(crate) stale: u64,
+    pub(crate) said: Vec<String>,
 }
 
 /// Counts again what the destination did, and compares it with what is on record.
 pub(super) async fn judge(store: &str, folder: &Path) -> Result<Findings, LedgerError> {
+    let mut findings = losses(store, folder).await?;
+    let ratchet = Ratchet::open(store).await?;
+    for record in records(&ratchet).await?.values() {
+        findings.look_at(&folder.join("effects"), record);
+    }
+    Ok(findings)
+}
+
+/// Looks for everything that was acknowledged.
+pub(super) async fn losses(store: &str, folder: &Path) -> Result<Findings, LedgerError> {
     let ratchet = Ratchet::open(store).await?;
     let mut findings = Findings::default();
     let acknowledged = fs::read_to_string(folder.join("acknowledged")).unwrap_or_default();
@@ -32,9 +42,6 @@ pub(super) async fn judge(store: &str, folder: &Path) -> Result<Findings, Ledger
             findings.lost += 1;
             findings.said.push(format!("{key} was acknowledged and is gone"));
         }
-    }
-    for record in records(&ratchet).await?.values() {
-        findings.look_at(&folder.join("effects"), record);
     }
     Ok(findings)
 }
@@ -46,7 +53,7 @@ pub(super) async fn records(ratchet: &Ratchet) -> Result<BTreeMap<String, Record
 }
 
 /// How the records stand that no late word may change, by their keys.
-pub(super) async fn definite(store: &str) -> Result<BTreeMap<String, State>, LedgerError> {
+pub(crate) async fn definite(store: &str) -> Result<BTreeMap<String, State>, LedgerError> {
     let ratchet = Ratchet::open(store).await?;
     let records = records(&ratchet).await?.into_iter();
     Ok(records
@@ -56,7 +63,7 @@ pub(super) async fn definite(store: &str) -> Result<BTreeMap<String, State>, Led
 }
 
 /// How one of them stands now.
-pub(super) async fn state_of(store: &str, key: &str) -> Result<Option<State>, LedgerError> {
+pub(crate) async fn state_of(store: &str, key: &str) -> Result<Option<State>, LedgerError> {
     let ratchet = Ratchet::open(store).await?;
     let Ok(key) = Key::parse(key) else { return Ok(None) };
     Ok(ratchet.under_key(key).await?.first().map(Stored::state))
