@@ -12,8 +12,9 @@ use crate::suite::{Effort, Planted, Report, progress};
 /// How many cases run at the same time, since most of each is waiting for leases to end.
 pub(crate) const AT_ONCE: u64 = 6;
 
-/// In so many rounds of cases a planted bug has to show.
-const ROUNDS_FOR_A_BUG: u64 = 10;
+/// In so many rounds of a few cases a planted bug has to show.
+const ROUNDS_FOR_A_BUG: u64 = 20;
+const BUGS_AT_ONCE: u64 = 3;
 
 /// After so many violations there is enough to look at.
 const ENOUGH_VIOLATIONS: usize = 20;
@@ -109,8 +110,8 @@ fn look_at(
 
 fn planted(suite: &impl Cases, mutation: Mutation) -> Planted {
     for round in 0..ROUNDS_FOR_A_BUG {
-        let first = round * AT_ONCE;
-        for (number, seen) in look_at(suite, first..first + AT_ONCE, Some(mutation)) {
+        let first = round * BUGS_AT_ONCE;
+        for (number, seen) in look_at(suite, first..first + BUGS_AT_ONCE, Some(mutation)) {
             if let Some(said) = seen.ok().and_then(|seen| seen.findings.said.into_iter().next()) {
                 progress(suite.name(), &format!("{} was noticed: {said}", mutation.name()));
                 return Planted::caught(mutation.name(), said, format!("case {number}"));

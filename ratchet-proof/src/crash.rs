@@ -161,11 +161,11 @@ impl<'a> Store<'a> {
     fn die_where_it_shows(&self, broken: Mutation) -> Result<Findings, Broken> {
         let step = match broken {
             Mutation::EarlyAcknowledgement => "before submit",
-            _ => "before settle",
+            _ => "after the effect",
         };
-        for death in 0..2 {
-            self.die(death, death + self.seed % 2, 0, Some(step))?;
-        }
+        // One of every kind of operation.
+        let nth = (self.seed % 5).to_string();
+        self.bench.start(1, 5, &["--die-at", &nth, "--step", step])?.wait();
         self.bench.finish()
     }
 

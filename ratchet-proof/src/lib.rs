@@ -8,10 +8,12 @@ use std::path::Path;
 
 mod cases;
 mod crash;
+mod disk;
 mod model;
 mod planted;
 mod power;
 mod processes;
+mod server;
 mod simulation;
 mod stale;
 mod suite;
@@ -21,10 +23,12 @@ mod volumes;
 mod way;
 
 pub use crash::{CrashSuite, StoreKind};
+pub use disk::DiskSuite;
 pub use model::{Bounds, ModelSuite};
 pub use planted::Mutation;
 pub use power::PowerSuite;
 pub use processes::Child;
+pub use server::ServerSuite;
 pub use simulation::{SimulationSuite, Verdicts, replay};
 pub use suite::{Effort, Planted, Report, Suite, run, run_all};
 
@@ -37,6 +41,8 @@ pub fn suites(program: &Path) -> Vec<Box<dyn Suite>> {
         Box::new(SimulationSuite),
         crash(StoreKind::Sqlite),
         crash(StoreKind::Postgres),
+        Box::new(ServerSuite::new(program.to_owned())),
         Box::new(PowerSuite::new(program.to_owned())),
+        Box::new(DiskSuite::new(program.to_owned())),
     ]
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use ratchet::Ratchet;
+use ratchet::sqlite::sqlx::{self, Connection as _, SqliteConnection};
 use ratchet_core::decide::Stored;
 use ratchet_core::ledger::Filter;
 use ratchet_core::{Key, LedgerError, Record, State};
@@ -43,7 +44,21 @@ pub(super) async fn losses(store: &str, folder: &Path) -> Result<Findings, Ledge
             findings.said.push(format!("{key} was acknowledged and is gone"));
         }
     }
+    findings.said.extend(damage(store).await?);
     Ok(findings)
+}
+
+/// What SQLite itself finds wrong with its file.
+async fn damage(store: &str) -> Result<Option<String>, LedgerError> {
+    if !store.starts_with("sqlite:") {
+        return Ok(None);
+    }
+    let told = |source| LedgerError::Store { doing: "check the file", source: Box::new(source) };
+    let mut connection = SqliteConnection::connect(store).await.map_err(told)?;
+    let answer: String =
+        sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut connection).await.map_err(told)?;
+    connection.close().await.map_err(told)?;
+    Ok((answer != "ok").then_some(answer))
 }
 
 /// Everything that is no tombstone, by its key.
@@ -70,6 +85,13 @@ pub(crate) async fn state_of(store: &str, key: &str) -> Result<Option<State>, Le
 }
 
 impl Findings {
+    pub(crate) fn add(&mut self, more: Self) {
+        self.lost += more.lost;
+        self.doubled += more.doubled;
+        self.stale += more.stale;
+        self.said.extend(more.said);
+    }
+
     fn look_at(&mut self, folder: &Path, record: &Record) {
         let key = record.id.key.as_str();
         let own = effects(folder, key).unwrap_or_default();

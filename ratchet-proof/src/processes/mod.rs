@@ -10,6 +10,6 @@ mod till;
 
 pub(crate) use bench::{Bench, Broken, block_on};
 pub use child::Child;
-pub(crate) use child::LEASE;
+pub(crate) use child::{all_ended, enqueue, undisturbed_worker};
 pub(crate) use judge::{Findings, definite, state_of};
 pub(crate) use process::{Process, is_stopped_soon};
