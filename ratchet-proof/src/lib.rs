@@ -6,19 +6,29 @@
 
 use std::path::Path;
 
+mod cases;
 mod crash;
+mod disk;
 mod model;
 mod planted;
+mod power;
+mod processes;
+mod server;
 mod simulation;
 mod stale;
 mod suite;
 pub mod table;
 mod told;
+mod volumes;
 mod way;
 
-pub use crash::{Child, CrashSuite, StoreKind};
+pub use crash::{CrashSuite, StoreKind};
+pub use disk::DiskSuite;
 pub use model::{Bounds, ModelSuite};
 pub use planted::Mutation;
+pub use power::PowerSuite;
+pub use processes::Child;
+pub use server::ServerSuite;
 pub use simulation::{SimulationSuite, Verdicts, replay};
 pub use suite::{Effort, Planted, Report, Suite, run, run_all};
 
@@ -31,5 +41,8 @@ pub fn suites(program: &Path) -> Vec<Box<dyn Suite>> {
         Box::new(SimulationSuite),
         crash(StoreKind::Sqlite),
         crash(StoreKind::Postgres),
+        Box::new(ServerSuite::new(program.to_owned())),
+        Box::new(PowerSuite::new(program.to_owned())),
+        Box::new(DiskSuite::new(program.to_owned())),
     ]
 }

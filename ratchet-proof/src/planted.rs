@@ -45,11 +45,15 @@ pub enum Mutation {
     UncertainWithoutReason,
     /// What is uncertain is purged.
     PurgeOfUncertain,
+    /// Commits of SQLite are acknowledged before they are on the disk: `synchronous=NORMAL`.
+    CommitsUnsynced,
+    /// Commits of PostgreSQL do not wait for the standby that takes over.
+    StandbyNotAwaited,
 }
 
 impl Mutation {
-    /// Every one.
-    pub const ALL: [Self; 21] = [
+    /// Those of the decisions and of who obeys them; the others are settings of a store, of which the model knows nothing.
+    pub const OF_THE_MODEL: [Self; 21] = [
         Self::NoFence,
         Self::TokenReused,
         Self::NoDeduplication,
@@ -72,6 +76,13 @@ impl Mutation {
         Self::UncertainWithoutReason,
         Self::PurgeOfUncertain,
     ];
+
+    /// The one of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let all = Self::OF_THE_MODEL.into_iter().chain([Self::CommitsUnsynced, Self::StandbyNotAwaited]);
+        all.into_iter().find(|mutation| mutation.name() == name)
+    }
 
     /// The name in tables.
     #[must_use]
@@ -98,6 +109,8 @@ impl Mutation {
             Self::BoundsEndInFailure => "bounds end in failure",
             Self::UncertainWithoutReason => "uncertain without a reason",
             Self::PurgeOfUncertain => "purge of what is uncertain",
+            Self::CommitsUnsynced => "synchronous=NORMAL",
+            Self::StandbyNotAwaited => "standby not awaited",
         }
     }
 }

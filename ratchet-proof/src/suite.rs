@@ -51,6 +51,8 @@ pub struct Report {
     pub stale_accepted: u64,
     /// How many of the planted bugs were noticed.
     pub planted_bugs_caught: usize,
+    /// Why this machine could not run it. Then nothing is known of it, and it has not passed.
+    pub skipped: Option<String>,
     /// How long it took, in seconds.
     pub seconds: u64,
     /// What was found, with what it takes to see it again.
@@ -72,6 +74,7 @@ impl Report {
             doubled: 0,
             stale_accepted: 0,
             planted_bugs_caught: 0,
+            skipped: None,
             seconds: 0,
             violations: Vec::new(),
             planted: Vec::new(),
@@ -79,7 +82,8 @@ impl Report {
         }
     }
 
-    /// Whether the promise stood, and every planted bug was noticed.
+    /// Whether nothing was found, and every planted bug was noticed. That is also so of a suite that could not run:
+    /// [`skipped`](Self::skipped) tells.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.violations.is_empty() && self.planted.iter().all(|planted| planted.caught_by.is_some())

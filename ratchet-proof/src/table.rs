@@ -10,14 +10,18 @@ pub fn of(reports: &[Report]) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{:<12} {:>12} {:>6} {:>8} {:>6} {:>13} {:>8}",
+        "{:<15} {:>12} {:>6} {:>8} {:>6} {:>13} {:>8}",
         "suite", "cases", "lost", "doubled", "stale", "planted bugs", "seconds"
     );
     for report in reports {
+        if report.skipped.is_some() {
+            let _ = writeln!(text, "{:<15} {:>12}", report.name, "not run");
+            continue;
+        }
         let bugs = format!("{} of {}", report.planted_bugs_caught, report.planted.len());
         let _ = writeln!(
             text,
-            "{:<12} {:>12} {:>6} {:>8} {:>6} {bugs:>13} {:>8}",
+            "{:<15} {:>12} {:>6} {:>8} {:>6} {bugs:>13} {:>8}",
             report.name, report.cases, report.lost, report.doubled, report.stale_accepted, report.seconds
         );
     }
@@ -29,6 +33,9 @@ pub fn of(reports: &[Report]) -> String {
 
 fn part(text: &mut String, report: &Report) {
     let _ = writeln!(text, "\n{}", report.name);
+    if let Some(why) = &report.skipped {
+        let _ = writeln!(text, "  not run: {why}");
+    }
     for note in &report.notes {
         let _ = writeln!(text, "  {note}");
     }

@@ -36,6 +36,7 @@ pub struct SqliteOptions {
     busy_timeout: Duration,
     sources: Sources,
     max_page_count: Option<u32>,
+    synchronous: SqliteSynchronous,
 }
 
 /// Where the ledger's time and randomness come from, and what it has said already.
@@ -93,6 +94,7 @@ impl Default for SqliteOptions {
                 logged: Logged::default(),
             },
             max_page_count: None,
+            synchronous: SqliteSynchronous::Full,
         }
     }
 }
@@ -125,6 +127,13 @@ impl SqliteOptions {
     #[doc(hidden)]
     pub fn max_page_count(mut self, pages: u32) -> Self {
         self.max_page_count = Some(pages);
+        self
+    }
+
+    /// Lets a test see what is lost with the power where commits are not synced.
+    #[doc(hidden)]
+    pub fn without_sync(mut self) -> Self {
+        self.synchronous = SqliteSynchronous::Normal;
         self
     }
 
@@ -163,7 +172,7 @@ impl SqliteOptions {
         let options = options
             .create_if_missing(creates)
             .shared_cache(false)
-            .synchronous(SqliteSynchronous::Full)
+            .synchronous(self.synchronous)
             .busy_timeout(self.busy_timeout)
             .row_buffer_size(256)
             .disable_statement_logging();

@@ -12,11 +12,13 @@
 //! It needs the programs `initdb` and `pg_ctl`, in the search path or where Debian puts them.
 #![allow(clippy::missing_panics_doc, reason = "tests fail by panicking")]
 
+mod bytes;
 mod cluster;
 mod database;
 mod proxy;
 mod server;
 
+pub use bytes::{Direction, End};
 pub use cluster::{Cluster, Replication};
 pub use database::Database;
 pub use proxy::{Fault, Proxy};

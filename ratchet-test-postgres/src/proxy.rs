@@ -9,6 +9,7 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::bytes::{Bytes, Direction, End};
 use crate::{Database, Server};
 
 /// What happens to one exchange: a request of the program and the server's answer to it.
@@ -52,6 +53,7 @@ pub struct Proxy {
 #[derive(Debug)]
 struct Plan {
     next: Mutex<Next>,
+    bytes: Bytes,
     healed: Notify,
     /// Where connections lead.
     socket: Mutex<PathBuf>,
@@ -78,7 +80,8 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         let (next, healed) = (Mutex::default(), Notify::new());
-        let plan = Arc::new(Plan { next, healed, socket: Mutex::new(self.socket()) });
+        let bytes = Bytes::default();
+        let plan = Arc::new(Plan { next, bytes, healed, socket: Mutex::new(self.socket()) });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&plan)));
         Proxy { port, plan, accepting }
     }
@@ -111,6 +114,23 @@ impl Proxy {
     /// Has every exchange fail from now on, also those of new connections.
     pub fn fail_always(&self, fault: Fault) {
         *self.plan.next() = Next::Always(fault);
+    }
+
+    /// Ends a connection after so many more bytes in one direction, counted over all connections.
+    pub fn end_after(&self, bytes: usize, direction: Direction, end: End) {
+        self.plan.bytes.end_after(bytes, direction, end);
+    }
+
+    /// How many bytes have passed in one direction so far.
+    #[must_use]
+    pub fn passed(&self, direction: Direction) -> usize {
+        self.plan.bytes.passed(direction)
+    }
+
+    /// Whether the end after so many bytes is still to come, which then comes no more.
+    #[must_use]
+    pub fn calls_off_end(&self) -> bool {
+        self.plan.bytes.calls_off_end()
     }
 
     /// Whether the failure that was asked for is still to come.
@@ -207,7 +227,15 @@ async fn carry(mut client: TcpStream, mut server: UnixStream, plan: &Plan) -> io
                         server.write_all(&request[..length]).await?;
                         return server.read(&mut answer).await.map(drop);
                     }
-                    _ => server.write_all(&request[..length]).await?,
+                    _ => {
+                        let (passes, end) = plan.bytes.pass(length, Direction::ToServer);
+                        server.write_all(&request[..passes]).await?;
+                        match end {
+                            Some(End::Cut) => return Ok(()),
+                            Some(End::Freeze) => return freeze(plan).await,
+                            None => {}
+                        }
+                    }
                 }
             }
             length = server.read(&mut answer) => {
@@ -220,7 +248,15 @@ async fn carry(mut client: TcpStream, mut server: UnixStream, plan: &Plan) -> io
                     Some(Fault::CutBeforeAnswer) => return Ok(()),
                     Some(Fault::CutWithinAnswer) => return client.write_all(&answer[..length / 2]).await,
                     Some(Fault::FreezeBeforeAnswer) => return freeze(plan).await,
-                    _ => client.write_all(&answer[..length]).await?,
+                    _ => {
+                        let (passes, end) = plan.bytes.pass(length, Direction::ToProgram);
+                        client.write_all(&answer[..passes]).await?;
+                        match end {
+                            Some(End::Cut) => return Ok(()),
+                            Some(End::Freeze) => return freeze(plan).await,
+                            None => {}
+                        }
+                    }
                 }
             }
         }

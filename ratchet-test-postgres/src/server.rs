@@ -90,9 +90,15 @@ impl Server {
         );
         standby.configure("");
         standby.resume();
-        self.configure("synchronous_standby_names = '*'");
-        self.run("pg_ctl", &["reload", "--silent"]);
+        self.await_standbys(true);
         standby
+    }
+
+    /// Whether a commit waits until it is on the disk of a standby too.
+    pub fn await_standbys(&self, awaits: bool) {
+        let names = if awaits { "*" } else { "" };
+        self.configure(&format!("synchronous_standby_names = '{names}'"));
+        self.run("pg_ctl", &["reload", "--silent"]);
     }
 
     /// Makes a server that follows another one go its own way.

@@ -30,7 +30,7 @@ impl Suite for ModelSuite {
     fn run(&self, effort: Effort) -> Report {
         let started = Instant::now();
         let mut report = Report::new(self.name());
-        for mutation in Mutation::ALL {
+        for mutation in Mutation::OF_THE_MODEL {
             let planted = planted(mutation);
             progress(self.name(), &format!("{} was noticed by: {:?}", planted.bug, planted.caught_by));
             report.planted.push(planted);

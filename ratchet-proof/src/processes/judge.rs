@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use ratchet::Ratchet;
+use ratchet::sqlite::sqlx::{self, Connection as _, SqliteConnection};
 use ratchet_core::decide::Stored;
 use ratchet_core::ledger::Filter;
 use ratchet_core::{Key, LedgerError, Record, State};
@@ -14,15 +15,25 @@ use crate::told::nothing_but_finished_steps;
 
 /// What was found wrong.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Findings {
-    pub(super) lost: u64,
-    pub(super) doubled: u64,
-    pub(super) stale: u64,
-    pub(super) said: Vec<String>,
+pub(crate) struct Findings {
+    pub(crate) lost: u64,
+    pub(crate) doubled: u64,
+    pub(crate) stale: u64,
+    pub(crate) said: Vec<String>,
 }
 
 /// Counts again what the destination did, and compares it with what is on record.
 pub(super) async fn judge(store: &str, folder: &Path) -> Result<Findings, LedgerError> {
+    let mut findings = losses(store, folder).await?;
+    let ratchet = Ratchet::open(store).await?;
+    for record in records(&ratchet).await?.values() {
+        findings.look_at(&folder.join("effects"), record);
+    }
+    Ok(findings)
+}
+
+/// Looks for everything that was acknowledged.
+pub(super) async fn losses(store: &str, folder: &Path) -> Result<Findings, LedgerError> {
     let ratchet = Ratchet::open(store).await?;
     let mut findings = Findings::default();
     let acknowledged = fs::read_to_string(folder.join("acknowledged")).unwrap_or_default();
@@ -33,10 +44,21 @@ pub(super) async fn judge(store: &str, folder: &Path) -> Result<Findings, Ledger
             findings.said.push(format!("{key} was acknowledged and is gone"));
         }
     }
-    for record in records(&ratchet).await?.values() {
-        findings.look_at(&folder.join("effects"), record);
-    }
+    findings.said.extend(damage(store).await?);
     Ok(findings)
+}
+
+/// What SQLite itself finds wrong with its file.
+async fn damage(store: &str) -> Result<Option<String>, LedgerError> {
+    if !store.starts_with("sqlite:") {
+        return Ok(None);
+    }
+    let told = |source| LedgerError::Store { doing: "check the file", source: Box::new(source) };
+    let mut connection = SqliteConnection::connect(store).await.map_err(told)?;
+    let answer: String =
+        sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut connection).await.map_err(told)?;
+    connection.close().await.map_err(told)?;
+    Ok((answer != "ok").then_some(answer))
 }
 
 /// Everything that is no tombstone, by its key.
@@ -46,7 +68,7 @@ pub(super) async fn records(ratchet: &Ratchet) -> Result<BTreeMap<String, Record
 }
 
 /// How the records stand that no late word may change, by their keys.
-pub(super) async fn definite(store: &str) -> Result<BTreeMap<String, State>, LedgerError> {
+pub(crate) async fn definite(store: &str) -> Result<BTreeMap<String, State>, LedgerError> {
     let ratchet = Ratchet::open(store).await?;
     let records = records(&ratchet).await?.into_iter();
     Ok(records
@@ -56,13 +78,20 @@ pub(super) async fn definite(store: &str) -> Result<BTreeMap<String, State>, Led
 }
 
 /// How one of them stands now.
-pub(super) async fn state_of(store: &str, key: &str) -> Result<Option<State>, LedgerError> {
+pub(crate) async fn state_of(store: &str, key: &str) -> Result<Option<State>, LedgerError> {
     let ratchet = Ratchet::open(store).await?;
     let Ok(key) = Key::parse(key) else { return Ok(None) };
     Ok(ratchet.under_key(key).await?.first().map(Stored::state))
 }
 
 impl Findings {
+    pub(crate) fn add(&mut self, more: Self) {
+        self.lost += more.lost;
+        self.doubled += more.doubled;
+        self.stale += more.stale;
+        self.said.extend(more.said);
+    }
+
     fn look_at(&mut self, folder: &Path, record: &Record) {
         let key = record.id.key.as_str();
         let own = effects(folder, key).unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -22,34 +22,41 @@ pub(super) struct Marks {
     death: Option<Death>,
     /// Only steps of this name count.
     only: Option<String>,
+    latest: Mutex<String>,
     /// Where it is written down at which step the process died.
     log: PathBuf,
 }
 
 impl Marks {
-    pub(super) const fn new(death: Option<Death>, only: Option<String>, log: PathBuf) -> Self {
-        Self { passed: AtomicU64::new(0), death, only, log }
+    pub(super) fn new(death: Option<Death>, only: Option<String>, log: PathBuf) -> Self {
+        Self { passed: AtomicU64::new(0), death, only, latest: Mutex::default(), log }
     }
 
     /// A step is reached.
-    pub(super) fn pass(&self, step: &str) {
+    pub(super) fn pass(self: &Arc<Self>, step: &str) {
+        step.clone_into(&mut self.latest());
         if self.only.as_deref().is_some_and(|only| only != step) {
             return;
         }
         let passed = self.passed.fetch_add(1, Ordering::SeqCst);
         let Some(death) = self.death.filter(|death| death.at == passed) else { return };
-        append(&self.log, step);
-        if death.pauses {
-            signal(Signal::STOP);
-        } else if death.late_by.is_zero() {
-            signal(Signal::KILL);
-        } else {
-            // Somewhere inside of what follows.
-            thread::spawn(move || {
-                thread::sleep(death.late_by);
-                signal(Signal::KILL);
-            });
+        let deadly = if death.pauses { Signal::STOP } else { Signal::KILL };
+        if death.late_by.is_zero() {
+            append(&self.log, step);
+            return signal(deadly);
         }
+        // Somewhere inside of what follows.
+        let marks = Arc::clone(self);
+        thread::spawn(move || {
+            thread::sleep(death.late_by);
+            let latest = marks.latest().clone();
+            append(&marks.log, &format!("past: {latest}"));
+            signal(deadly);
+        });
+    }
+
+    fn latest(&self) -> MutexGuard<'_, String> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

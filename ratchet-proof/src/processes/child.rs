@@ -1,13 +1,15 @@
 //! A process of a user's: it submits, executes, and dies where it is told to.
 
+use std::collections::HashSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use ratchet::{Enqueued, Ratchet};
+use ratchet::sqlite::SqliteOptions;
+use ratchet::{EnqueueError, Enqueued, Ratchet, Worker};
 use ratchet_core::ledger::Filter;
 use ratchet_core::{LedgerError, State};
 use tokio::sync::oneshot;
@@ -46,6 +48,12 @@ pub struct Child {
     /// By how many microseconds it dies later.
     #[arg(long, default_value_t = 0)]
     pub(super) late_by: u64,
+    /// It submits nothing more once a submission was refused.
+    #[arg(long)]
+    pub(super) until_refused: bool,
+    /// It submits a number until that is acknowledged.
+    #[arg(long)]
+    pub(super) insists: bool,
     /// It is paused instead.
     #[arg(long)]
     pub(super) pauses: bool,
@@ -96,16 +104,16 @@ impl Child {
         });
         let marks = Arc::new(Marks::new(death, self.step.clone(), self.folder.join("deaths")));
         marks.pass("before open");
-        let opened = Ratchet::open(&self.store).await?;
+        let opened = self.open().await.inspect_err(|error| {
+            append(&self.folder.join("refused"), &error.to_string());
+        })?;
         marks.pass("after open");
         let store = opened.ledger().clone();
         let ratchet =
             Ratchet::with_ledger(Arc::new(Through(Arc::new(Marked { store, marks: marks.clone() }))));
         let till = Till::new(self.folder.join("effects"), marks, self.mutation());
-        let worker = ratchet.worker(operations::registry()).state(till).lease(LEASE);
-        let worker = worker.poll_interval(Duration::from_millis(20)).build();
         let (stop, stopped) = oneshot::channel::<()>();
-        let working = worker.ok().map(|worker| {
+        let working = worker(&ratchet, till).map(|worker| {
             tokio::spawn(worker.run(async {
                 let _stopped = stopped.await;
             }))
@@ -119,42 +127,75 @@ impl Child {
         Ok(ended)
     }
 
+    async fn open(&self) -> Result<Ratchet, LedgerError> {
+        if self.mutation() == Some(Mutation::CommitsUnsynced) {
+            let store = SqliteOptions::new().without_sync().open(&self.store).await?;
+            return Ok(Ratchet::with_ledger(store));
+        }
+        Ratchet::open(&self.store).await
+    }
+
     fn mutation(&self) -> Option<Mutation> {
-        let name = self.broken.as_deref()?;
-        Mutation::ALL.into_iter().find(|mutation| mutation.name() == name)
+        Mutation::named(self.broken.as_deref()?)
     }
 
     /// Submits its numbers, and those before them that nobody acknowledged. Never one that was: that would hide a loss.
     async fn submit(&self, ratchet: &Ratchet) {
         let log = self.folder.join("acknowledged");
         let known = fs::read_to_string(&log).unwrap_or_default();
-        let is_known =
-            |id: u64| known.lines().any(|key| key.split(':').nth(1) == Some(id.to_string().as_str()));
+        let known: HashSet<u64> =
+            known.lines().filter_map(|key| key.split(':').nth(1)?.parse().ok()).collect();
         let early = self.mutation() == Some(Mutation::EarlyAcknowledgement);
-        for id in self.from.saturating_sub(self.count).max(1)..self.from + self.count {
-            if is_known(id) {
-                continue;
-            }
+        let numbers = self.from.saturating_sub(self.count).max(1)..self.from + self.count;
+        for id in numbers.filter(|id| !known.contains(id)) {
             if early {
                 append(&log, &format!("{}:{id}", name_of(id)));
             }
-            let bill = Bill { id };
-            let answer = match id % 5 {
-                0 => pay::enqueue(ratchet, bill).await,
-                1 => print::enqueue(ratchet, bill).await,
-                2 => book::enqueue(ratchet, bill).await,
-                3 => flash::enqueue(ratchet, bill).await,
-                _ => deliver::enqueue(ratchet, bill).await,
-            };
-            let is_on_record = matches!(
-                answer,
-                Ok(Enqueued::New { .. } | Enqueued::Existing { .. } | Enqueued::Ended { .. })
-            );
-            if is_on_record && !early {
-                append(&log, &format!("{}:{id}", name_of(id)));
+            let enqueued = async || if early { is_put(ratchet, id).await.map(drop) } else { enqueue(ratchet, id, &self.folder).await };
+            while let Err(error) = enqueued().await {
+                append(&self.folder.join("refused"), &error.to_string());
+                if self.until_refused {
+                    return;
+                }
+                if !self.insists {
+                    break;
+                }
+                sleep(Duration::from_millis(5)).await;
             }
         }
     }
+}
+
+/// Submits a number, and notes it if it is acknowledged.
+pub(crate) async fn enqueue(ratchet: &Ratchet, id: u64, folder: &Path) -> Result<(), EnqueueError> {
+    if is_put(ratchet, id).await? {
+        append(&folder.join("acknowledged"), &format!("{}:{id}", name_of(id)));
+    }
+    Ok(())
+}
+
+/// Whether it is on record for certain.
+async fn is_put(ratchet: &Ratchet, id: u64) -> Result<bool, EnqueueError> {
+    let bill = Bill { id };
+    let answer = match id % 5 {
+        0 => pay::enqueue(ratchet, bill).await,
+        1 => print::enqueue(ratchet, bill).await,
+        2 => book::enqueue(ratchet, bill).await,
+        3 => flash::enqueue(ratchet, bill).await,
+        _ => deliver::enqueue(ratchet, bill).await,
+    }?;
+    Ok(matches!(answer, Enqueued::New { .. } | Enqueued::Existing { .. } | Enqueued::Ended { .. }))
+}
+
+fn worker(ratchet: &Ratchet, till: Till) -> Option<Worker> {
+    let worker = ratchet.worker(operations::registry()).state(till).lease(LEASE);
+    worker.poll_interval(Duration::from_millis(20)).build().ok()
+}
+
+/// A worker inside of this process, at whose steps nothing happens.
+pub(crate) fn undisturbed_worker(ratchet: &Ratchet, folder: &Path) -> Option<Worker> {
+    let marks = Arc::new(Marks::new(None, None, folder.join("deaths")));
+    worker(ratchet, Till::new(folder.join("effects"), marks, None))
 }
 
 fn name_of(id: u64) -> &'static str {
@@ -168,17 +209,21 @@ fn name_of(id: u64) -> &'static str {
 }
 
 /// Waits until nothing is left to do.
-async fn all_ended(ratchet: &Ratchet, patience: Duration) -> Result<bool, LedgerError> {
+pub(crate) async fn all_ended(ratchet: &Ratchet, patience: Duration) -> Result<bool, LedgerError> {
     let started = Instant::now();
-    while started.elapsed() < patience {
-        let page = ratchet.list(Filter { limit: 10_000, ..Filter::default() }).await?;
+    loop {
         let is_ended = |record: &ratchet_core::Record| {
             record.state.is_settled() && !(record.state == State::Uncertain && record.policy.reconciles)
         };
-        if page.records.iter().all(is_ended) {
-            return Ok(true);
+        // Only an error that is there at the end is one.
+        let ended = match ratchet.list(Filter { limit: 10_000, ..Filter::default() }).await {
+            Ok(page) => page.records.iter().all(is_ended),
+            Err(error) if started.elapsed() > patience => return Err(error),
+            Err(_) => false,
+        };
+        if ended || started.elapsed() > patience {
+            return Ok(ended);
         }
         sleep(Duration::from_millis(20)).await;
     }
-    Ok(false)
 }

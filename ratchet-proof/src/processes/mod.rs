@@ -1,0 +1,15 @@
+//! Real processes that submit and execute on one store, and what they leave behind when something happens to them.
+
+mod bench;
+mod child;
+mod judge;
+mod marks;
+mod operations;
+mod process;
+mod till;
+
+pub(crate) use bench::{Bench, Broken, block_on};
+pub use child::Child;
+pub(crate) use child::{all_ended, enqueue, undisturbed_worker};
+pub(crate) use judge::{Findings, definite, state_of};
+pub(crate) use process::{Process, is_stopped_soon};

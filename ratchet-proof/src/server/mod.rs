@@ -1,0 +1,69 @@
+//! What happens to a `PostgreSQL` server and to the connections that lead to it.
+
+mod disturb;
+mod wire;
+
+use std::path::PathBuf;
+
+use crate::cases::{self, Cases, Seen};
+use crate::planted::Mutation;
+use crate::processes::{Bench, Broken};
+use crate::suite::{Effort, Report, Suite};
+
+/// Faults of servers and connections under processes that work on `PostgreSQL`.
+#[derive(Debug, Clone)]
+pub struct ServerSuite {
+    /// This program, which is started again with `child`.
+    program: PathBuf,
+}
+
+impl ServerSuite {
+    /// A suite whose processes are this program, the one of this crate.
+    #[must_use]
+    pub const fn new(program: PathBuf) -> Self {
+        Self { program }
+    }
+}
+
+impl Suite for ServerSuite {
+    fn name(&self) -> &'static str {
+        "postgres-faults"
+    }
+
+    fn what(&self) -> &'static str {
+        "restarts, failovers, limits and locks of PostgreSQL, and connections that ended after some byte"
+    }
+
+    fn run(&self, effort: Effort) -> Report {
+        cases::run(self, effort)
+    }
+}
+
+impl Cases for ServerSuite {
+    fn name(&self) -> &'static str {
+        Suite::name(self)
+    }
+
+    fn short(&self) -> u64 {
+        60
+    }
+
+    fn planted(&self) -> &'static [Mutation] {
+        &[Mutation::StandbyNotAwaited, Mutation::EarlyAcknowledgement]
+    }
+
+    fn case(&self, number: u64, broken: Option<Mutation>) -> Result<Seen, Broken> {
+        let bench = Bench::new(&self.program, broken)?;
+        match broken {
+            Some(Mutation::StandbyNotAwaited) => return disturb::failover(bench, false),
+            Some(_) => return disturb::restarts(bench),
+            None => {}
+        }
+        match number % 6 {
+            0 => disturb::restarts(bench),
+            1 => disturb::failover(bench, true),
+            2 => disturb::limits(bench),
+            _ => wire::ends(bench, number / 6 * 3 + number % 3),
+        }
+    }
+}
