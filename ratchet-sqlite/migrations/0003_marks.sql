@@ -27,5 +27,8 @@ CREATE TABLE ratchet_declarations (
     priority INTEGER NOT NULL,
     queue TEXT NOT NULL,
     volatile TEXT NOT NULL,
+    template TEXT NOT NULL,
+    -- How JSON writes the values of the placeholders: for stores that make keys themselves, to which this one may move.
+    forms TEXT NOT NULL,
     PRIMARY KEY (operation, version)
 ) STRICT, WITHOUT ROWID;
