@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::address::without_credentials;
 use super::carried::{Import, Place};
 use super::standing::{MoveId, StandingChange, StandingRefused, StoreStanding};
 use super::sums::Sums;
 use crate::ledger::{LedgerError, SharedLedger};
-use crate::random::SharedRandom;
+use crate::random::{SharedRandom, SystemRandom};
 
 /// How many leases that are over are decided about at once.
 const EXPIRE_BATCH: usize = 256;
@@ -139,6 +140,15 @@ fn at(which: &'static str) -> impl Fn(LedgerError) -> MoveError {
 }
 
 impl Move {
+    /// From one store to another, whose addresses are told without credentials: 500 things at once, after a wait of five
+    /// minutes at the most.
+    #[must_use]
+    pub fn new(source: SharedLedger, target: SharedLedger, from: &str, to: &str) -> Self {
+        let (from, to) = (without_credentials(from), without_credentials(to));
+        let (wait, random) = (Duration::from_mins(5), SystemRandom::shared());
+        Self { source, target, from, to, batch: 500, wait, random }
+    }
+
     /// Carries the move out, or on from where it was, and tells of each step once it is durable.
     ///
     /// # Errors
