@@ -151,6 +151,12 @@ impl RestoreGuard {
         let before = last.map(|(standing, _)| standing);
         let standing = match found {
             Ok(standing) => standing,
+            Err(NotCompared::Ledger(ref closed @ (LedgerError::Moved { .. } | LedgerError::Filling { .. }))) => {
+                if before != Some(Standing::Unknown) {
+                    tracing::error!(who = %self.name, %closed, "nothing is executed");
+                }
+                Standing::Unknown
+            }
             Err(ref error) => {
                 if before != Some(Standing::Unknown) {
                     tracing::error!(who = %self.name, %error,
@@ -170,6 +176,10 @@ impl RestoreGuard {
     }
 
     async fn compare(&self, worked: bool) -> Result<Standing, NotCompared> {
+        // Before a claim of a store that has moved is refused, and a worker with nothing to do would never know.
+        if let Some(closed) = self.ledger.standing().await?.refusal() {
+            return Err(closed.into());
+        }
         match &self.file {
             Some(file) => compare(&*self.ledger, file, worked).await,
             None => Ok(if self.ledger.mark().await?.held_since.is_some() {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use ratchet_core::ledger::{Declaration, Declared, Served};
 use ratchet_core::{HiddenPaths, LedgerError, OperationName, Priority, Version, serde_json};
+use sqlx::postgres::PgRow;
 use sqlx::{Connection as _, PgConnection};
 
 use crate::columns::{Columns, by_json};
@@ -104,20 +105,22 @@ pub(crate) async fn declarations(connection: &mut PgConnection) -> Result<Vec<De
     const READ: &str = "SELECT operation, version, policy, contract, priority, queue, volatile, concurrency \
         FROM ratchet.declarations ORDER BY operation, version";
     let rows = sqlx::query(READ).fetch_all(connection).await.while_trying("read what is declared")?;
-    let declared = |row| {
-        let row = Columns(row);
-        let of = Served { operation: row.name("operation")?, version: row.name("version")? };
-        Ok(Declared {
-            of,
-            policy: by_json(row.text("policy")?)?,
-            contract: by_json(row.text("contract")?)?,
-            priority: Priority(row.priority("priority")?),
-            queue: row.name("queue")?,
-            volatile: by_json(row.text("volatile")?)?,
-            concurrency: row.limit("concurrency")?,
-        })
-    };
-    rows.iter().map(declared).collect()
+    rows.iter().map(read).collect()
+}
+
+/// Reads a row of `ratchet.declarations`.
+pub(crate) fn read(row: &PgRow) -> Result<Declared, Fault> {
+    let row = Columns(row);
+    let of = Served { operation: row.name("operation")?, version: row.name("version")? };
+    Ok(Declared {
+        of,
+        policy: by_json(row.text("policy")?)?,
+        contract: by_json(row.text("contract")?)?,
+        priority: Priority(row.priority("priority")?),
+        queue: row.name("queue")?,
+        volatile: by_json(row.text("volatile")?)?,
+        concurrency: row.limit("concurrency")?,
+    })
 }
 
 /// Adds to what is hidden; a worker that starts again writes nothing.

@@ -74,7 +74,7 @@ pub(crate) async fn write(
     Ok(DocumentWritten::Other(find(connection, id).await?))
 }
 
-fn read(row: &PgRow) -> Result<Document, Fault> {
+pub(crate) fn read(row: &PgRow) -> Result<Document, Fault> {
     let row = Columns(row);
     let id =
         DocumentId { kind: row.name("kind")?, namespace: row.name("namespace")?, name: row.name("name")? };

@@ -17,13 +17,15 @@ macro_rules! this_effect {
     };
 }
 
-/// State and token of its record, locked; no row if another ledger has it. A tombstone is over, however it ended.
+/// State and token of its record, locked; no row if another ledger has it, also since this one has moved: what it still holds
+/// says nothing any more. A tombstone is over, however it ended.
 macro_rules! record {
     () => {
         "SELECT coalesce(p.state, 'cancelled') AS state, coalesce(p.token, 0) AS token FROM ratchet.records AS r \
             LEFT JOIN LATERAL (SELECT t.state, t.token FROM ratchet.progress AS t WHERE t.record_id = r.id \
                 LIMIT 1 FOR SHARE) AS p ON true \
-            WHERE r.namespace = $1 AND r.operation = $2 AND r.key = $3 AND r.generation = $4"
+            WHERE r.namespace = $1 AND r.operation = $2 AND r.key = $3 AND r.generation = $4 \
+                AND NOT EXISTS (SELECT FROM ratchet.standing AS s WHERE s.stands = 'moved')"
     };
 }
 

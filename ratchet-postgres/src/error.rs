@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_core::LedgerError;
+use sqlx::postgres::PgDatabaseError;
 
 /// Why a piece of work failed, in a form that every caller of one batch can be told.
 #[derive(Debug, Clone)]
@@ -26,6 +27,10 @@ pub(crate) enum Fault {
         found: i64,
         known: i64,
     },
+    /// A guard of the store refuses it: the records are, or will be, in the store at this address.
+    MovedTo(String),
+    /// A guard of the store refuses it, which is filled from the store at this address.
+    FilledFrom(String),
     Damaged(&'static str),
     /// The connection is gone, and what it was asked may have been done or not.
     Disconnected {
@@ -74,6 +79,8 @@ impl Fault {
             Some("53100") => Self::Full,
             // No such table, no such schema.
             Some("42P01" | "3F000") if concerns_our_schema(&error) => Self::NoSchema,
+            Some("RT006") => Self::MovedTo(detail(&error)),
+            Some("RT007") => Self::FilledFrom(detail(&error)),
             Some("XX001" | "XX002") => Self::Damaged("its pages contradict each other"),
             // A connection that ends: shutdown, crash, refusal while it starts, failures of the protocol, a transaction
             // that rested for too long.
@@ -108,6 +115,8 @@ impl Fault {
             Self::Full => LedgerError::Full,
             Self::NoSchema => LedgerError::NoSchema,
             Self::NewerSchema { found, known } => LedgerError::NewerSchema { found: *found, known: *known },
+            Self::MovedTo(to) => LedgerError::Moved { to: to.clone() },
+            Self::FilledFrom(from) => LedgerError::Filling { from: from.clone() },
             Self::Damaged(what) => LedgerError::Damaged { what: (*what).to_owned() },
             Self::Aborted { doing, source }
             | Self::Disconnected { doing, source }
@@ -117,7 +126,10 @@ impl Fault {
 
     /// Whether it may concern one call alone, so that the others of its batch deserve a try of their own.
     pub(crate) fn concerns_one_call(&self) -> bool {
-        matches!(self, Self::Damaged(_) | Self::Busy | Self::OldSnapshot)
+        matches!(
+            self,
+            Self::Damaged(_) | Self::Busy | Self::OldSnapshot | Self::MovedTo(_) | Self::FilledFrom(_)
+        )
     }
 }
 
@@ -135,6 +147,12 @@ impl<T> While<T> for Result<T, sqlx::Error> {
 /// PostgreSQL's code for an error that it reported.
 pub(crate) fn code(error: &sqlx::Error) -> Option<String> {
     Some(error.as_database_error()?.code()?.into_owned())
+}
+
+/// What a guard says beside its message: the address of the other store.
+fn detail(error: &sqlx::Error) -> String {
+    let error = error.as_database_error().and_then(|error| error.try_downcast_ref::<PgDatabaseError>());
+    error.and_then(PgDatabaseError::detail).unwrap_or_default().to_owned()
 }
 
 /// PostgreSQL names the schema in its message, whatever the language of that is.

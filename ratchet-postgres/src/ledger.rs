@@ -9,6 +9,9 @@ use std::time::Duration;
 use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::follow::{Followers, Looked, MOST_LOOKED_AT, Whose, ended, waits_again};
+use ratchet_core::ledger::moving::{
+    Batch, Import, Place, StandingChange, StandingRefused, StoreStanding,
+};
 use ratchet_core::ledger::{
     AuditPage, AwaitedEnds, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
     DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
@@ -31,7 +34,9 @@ use crate::options::{Opened, PostgresOptions, Sources};
 use crate::readers::{Lent, Readers, lent};
 use crate::session::Connector;
 use crate::works::{Admits, Applies, Claims, Submits};
-use crate::{audit, declare, document, follow, gates, inspect, maintenance, mark, overview, read};
+use crate::{
+    audit, declare, document, export, follow, gates, inspect, maintenance, mark, overview, read, standing,
+};
 
 /// A ledger in a PostgreSQL database.
 ///
@@ -423,6 +428,47 @@ impl Ledger for PostgresLedger {
         Box::pin(async move {
             let write = &write;
             self.write("write a document", lent!(|connection| document::write(connection, write))).await
+        })
+    }
+
+    fn standing(&self) -> LedgerFuture<'_, StoreStanding> {
+        Box::pin(async move {
+            self.read("read how it stands", lent!(|connection| standing::read(connection))).await
+        })
+    }
+
+    fn change_standing(
+        &self,
+        change: StandingChange,
+    ) -> LedgerFuture<'_, Result<StoreStanding, StandingRefused>> {
+        Box::pin(async move {
+            let (change, now) = (&change, self.sources.now());
+            self.write(
+                "change how it stands",
+                lent!(|connection| standing::change(connection, change, now)),
+            )
+            .await
+        })
+    }
+
+    fn export(&self, place: Place, limit: usize) -> LedgerFuture<'_, Batch> {
+        Box::pin(async move {
+            let place = &place;
+            self.read("read what it holds", lent!(|connection| export::export(connection, place, limit)))
+                .await
+        })
+    }
+
+    fn import(&self, import: Import) -> LedgerFuture<'_, Result<(), StandingRefused>> {
+        Box::pin(async move {
+            let import = &import;
+            let imported = self.write(
+                "take in what another store held",
+                lent!(|connection| crate::import::import(connection, import)),
+            );
+            let imported = imported.await;
+            self.followers.set(true);
+            imported
         })
     }
 

@@ -25,19 +25,12 @@ pub(crate) async fn change(
 ) -> Result<StoreMark, Fault> {
     const LOCK: &str =
         concat!("SELECT epoch, raised, held_since, ", now!("$1"), " AS now FROM ratchet.mark FOR UPDATE");
-    const WRITE: &str = "UPDATE ratchet.mark SET epoch = $1, raised = $2, held_since = $3";
     let doing = "write its high-water mark";
     let mut transaction = connection.begin().await.while_trying(doing)?;
     let row = sqlx::query(LOCK).bind(clock).fetch_optional(&mut *transaction).await.while_trying(doing)?;
     let row = row.ok_or(MISSING)?;
     let mark = mark(&row)?.after(change, Columns(&row).time("now")?);
-    sqlx::query(WRITE)
-        .bind(mark.mark.epoch.as_millis())
-        .bind(i64::try_from(mark.mark.raised).unwrap_or(i64::MAX))
-        .bind(mark.held_since.map(Timestamp::as_millis))
-        .execute(&mut *transaction)
-        .await
-        .while_trying(doing)?;
+    write(&mut transaction, mark).await?;
     if let MarkChange::Acknowledge { by, reason } = change {
         acknowledged(&mut transaction, mark.mark.epoch, by, reason).await?;
     }
@@ -45,7 +38,19 @@ pub(crate) async fn change(
     Ok(mark)
 }
 
-async fn acknowledged(
+pub(crate) async fn write(connection: &mut PgConnection, mark: StoreMark) -> Result<(), Fault> {
+    const WRITE: &str = "UPDATE ratchet.mark SET epoch = $1, raised = $2, held_since = $3";
+    sqlx::query(WRITE)
+        .bind(mark.mark.epoch.as_millis())
+        .bind(i64::try_from(mark.mark.raised).unwrap_or(i64::MAX))
+        .bind(mark.held_since.map(Timestamp::as_millis))
+        .execute(connection)
+        .await
+        .while_trying("write its high-water mark")?;
+    Ok(())
+}
+
+pub(crate) async fn acknowledged(
     connection: &mut PgConnection,
     epoch: Timestamp,
     by: &str,

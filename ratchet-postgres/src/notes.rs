@@ -49,7 +49,7 @@ impl<'a> Latest<'a> {
     }
 }
 
-type Key = (i64, Token);
+pub(crate) type Key = (i64, Token);
 
 /// The notes that are not written with the progress.
 struct Rest<'a> {
@@ -87,6 +87,22 @@ pub(crate) fn is_all_in_progress(desk: &Desk) -> bool {
 }
 
 pub(crate) async fn steps(connection: &mut PgConnection, sheets: &[Sheet]) -> Result<(), Fault> {
+    let mut rows = Vec::new();
+    for sheet in sheets {
+        for (name, step) in
+            sheet.changed_steps.iter().filter_map(|name| sheet.record.steps.get_key_value(name))
+        {
+            rows.push((sheet.row, name_of(&step.state)?, StepRow::new(name, step)?));
+        }
+    }
+    write_steps(connection, &rows).await
+}
+
+/// Writes steps, each with the row of its record and the name of its state.
+pub(crate) async fn write_steps(
+    connection: &mut PgConnection,
+    rows: &[(i64, String, StepRow)],
+) -> Result<(), Fault> {
     const REPLACE: &str = "INSERT INTO ratchet.steps \
             (record_id, name, state, may_be_applied, first_started_at, pin, contract, \
              reconciles, result) \
@@ -96,27 +112,19 @@ pub(crate) async fn steps(connection: &mut PgConnection, sheets: &[Sheet]) -> Re
             may_be_applied = excluded.may_be_applied, first_started_at = excluded.first_started_at, \
             pin = excluded.pin, contract = excluded.contract, reconciles = excluded.reconciles, \
             result = excluded.result";
-    let mut rows = Vec::new();
-    for sheet in sheets {
-        for (name, step) in
-            sheet.changed_steps.iter().filter_map(|name| sheet.record.steps.get_key_value(name))
-        {
-            rows.push((sheet.row, name_of(&step.state)?, StepRow::new(name, step)?));
-        }
-    }
     if rows.is_empty() {
         return Ok(());
     }
     let query = sqlx::query(REPLACE)
-        .bind(column(&rows, |(row, ..)| *row))
-        .bind(column(&rows, |(.., step)| step.name.as_str()))
-        .bind(column(&rows, |(_, state, _)| state.as_str()))
-        .bind(column(&rows, |(.., step)| step.may_be_applied))
-        .bind(column(&rows, |(.., step)| step.first_started_at.map(millis)))
-        .bind(column(&rows, |(.., step)| step.pin.as_deref()))
-        .bind(column(&rows, |(.., step)| step.contract.as_str()))
-        .bind(column(&rows, |(.., step)| step.reconciles))
-        .bind(column(&rows, |(.., step)| step.result.as_deref()));
+        .bind(column(rows, |(row, ..)| *row))
+        .bind(column(rows, |(.., step)| step.name.as_str()))
+        .bind(column(rows, |(_, state, _)| state.as_str()))
+        .bind(column(rows, |(.., step)| step.may_be_applied))
+        .bind(column(rows, |(.., step)| step.first_started_at.map(millis)))
+        .bind(column(rows, |(.., step)| step.pin.as_deref()))
+        .bind(column(rows, |(.., step)| step.contract.as_str()))
+        .bind(column(rows, |(.., step)| step.reconciles))
+        .bind(column(rows, |(.., step)| step.result.as_deref()));
     run(connection, query).await
 }
 
@@ -148,8 +156,8 @@ async fn run(connection: &mut PgConnection, query: Query<'_, Postgres, PgArgumen
     Ok(())
 }
 
-/// Attempts that began and ended on one desk.
-async fn open(connection: &mut PgConnection, opened: &[(Key, &Attempt)]) -> Result<(), Fault> {
+/// Attempts that began and ended on one desk, and others of which all is known.
+pub(crate) async fn open(connection: &mut PgConnection, opened: &[(Key, &Attempt)]) -> Result<(), Fault> {
     const OPEN: &str = "INSERT INTO ratchet.attempts (record_id, token, worker, version, leased_at, started_at, \
             ended_at, late, outcome, cause) \
         SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], \

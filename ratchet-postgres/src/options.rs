@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ratchet_core::decide::Moment;
 use ratchet_core::ledger::desk::Logged;
+use ratchet_core::ledger::moving::without_credentials;
 use ratchet_core::random::{SharedRandom, SystemRandom};
 use ratchet_core::time::SharedClock;
 use ratchet_core::{LedgerError, Timestamp};
@@ -140,16 +141,6 @@ fn hosts(url: &str) -> Result<Hosts, LedgerError> {
     url.parse().map_err(wrong)
 }
 
-/// Nothing that could be a name, a password or a parameter that holds one.
-fn without_credentials(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return "…".to_owned();
-    };
-    let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
-    let place = place.split_once('?').map_or(place, |(place, _)| place);
-    if rest.contains('@') { format!("{scheme}://…@{place}") } else { format!("{scheme}://{place}") }
-}
-
 async fn require_unicode(connection: &mut PgConnection, url: &str) -> Result<(), LedgerError> {
     let encoding: String = sqlx::query_scalar("SELECT current_setting('server_encoding')")
         .fetch_one(connection)
@@ -161,24 +152,4 @@ async fn require_unicode(connection: &mut PgConnection, url: &str) -> Result<(),
     }
     let why = format!("the database's encoding is {encoding}, which lacks characters: it must be UTF8");
     Err(LedgerError::Address { url: without_credentials(url), why })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_is_told_without_credentials() {
-        for (url, told) in [
-            (
-                "postgres://ada:secret@db.example:5432/shop?sslmode=require",
-                "postgres://…@db.example:5432/shop",
-            ),
-            ("postgres://ada:se@cret@db/shop", "postgres://…@db/shop"),
-            ("postgres://db/shop?password=secret", "postgres://db/shop"),
-            ("secret", "…"),
-        ] {
-            assert_eq!(without_credentials(url), told);
-        }
-    }
 }

@@ -65,7 +65,7 @@ async fn rows_of(
         .while_trying("look a record up")
 }
 
-fn read_attempt(row: &PgRow) -> Result<Attempt, Fault> {
+pub(crate) fn read_attempt(row: &PgRow) -> Result<Attempt, Fault> {
     let row = Columns(row);
     let end = match row.name_if_any::<OutcomeKind>("outcome")? {
         None => None,

@@ -31,6 +31,7 @@ const LEDGER: Schema = Schema {
         include_str!("../migrations/0006_marks.sql"),
         include_str!("../migrations/0007_gates.sql"),
         include_str!("../migrations/0008_documents.sql"),
+        include_str!("../migrations/0009_standing.sql"),
     ],
     version_table: "schema",
     make_version: "CREATE TABLE ratchet.schema (version bigint NOT NULL); INSERT INTO ratchet.schema VALUES (0)",

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use ratchet::ledger::moving::MoveError;
 use ratchet::{KeyError, LedgerError, ManageError, NameError, RecordState, Timestamp};
 
 use crate::lint::MAX_LINE_BYTES;
@@ -28,6 +29,8 @@ pub(crate) enum Error {
     Store(#[from] LedgerError),
     #[error(transparent)]
     NotDone(#[from] ManageError),
+    #[error(transparent)]
+    Move(#[from] MoveError),
     #[error("this is no key: {0}")]
     Key(#[from] KeyError),
     #[error("this is no name: {0}")]
@@ -77,6 +80,7 @@ impl Error {
         match self {
             Self::NotDone(ManageError::Ledger(_)) => 2,
             Self::NotDone(_)
+            | Self::Move(_)
             | Self::NoRecord
             | Self::NoDestination
             | Self::Purged { .. }

@@ -29,5 +29,8 @@ CREATE TABLE ratchet_declarations (
     volatile TEXT NOT NULL,
     -- How many of its attempts run at once; NULL if there is no limit.
     concurrency INTEGER,
+    template TEXT NOT NULL,
+    -- How JSON writes the values of the placeholders: for stores that make keys themselves, to which this one may move.
+    forms TEXT NOT NULL,
     PRIMARY KEY (operation, version)
 ) STRICT, WITHOUT ROWID;

@@ -3,6 +3,7 @@
 use ratchet_core::admission::{GateAnswer, GateOrder};
 use ratchet_core::decide::{Answer, Refusal};
 use ratchet_core::ledger::follow::{Looked, Whose};
+use ratchet_core::ledger::moving::{Import, StandingChange, StandingRefused, StoreStanding};
 use ratchet_core::ledger::{
     Claim, Declaration, DocumentWrite, DocumentWritten, MarkChange, Order, StoreMark,
 };
@@ -45,6 +46,8 @@ pub(crate) struct Batch {
     pub(crate) mark: Vec<Asked<MarkChange, StoreMark>>,
     pub(crate) document: Vec<Asked<DocumentWrite, DocumentWritten>>,
     pub(crate) follow: Vec<Asked<Whose, Looked>>,
+    pub(crate) standing: Vec<Asked<StandingChange, Result<StoreStanding, StandingRefused>>>,
+    pub(crate) import: Vec<Asked<Import, Result<(), StandingRefused>>>,
 }
 
 impl Batch {
@@ -62,6 +65,8 @@ impl Batch {
             Job::Mark(asked) => self.mark.push(asked),
             Job::Document(asked) => self.document.push(asked),
             Job::Follow(asked) => self.follow.push(asked),
+            Job::Standing(asked) => self.standing.push(asked),
+            Job::Import(asked) => self.import.push(asked),
         }
     }
 
@@ -76,6 +81,8 @@ impl Batch {
             + self.mark.len()
             + self.document.len()
             + self.follow.len()
+            + self.standing.len()
+            + self.import.len()
     }
 
     pub(crate) fn submissions(&self) -> Vec<&Submission> {
@@ -104,6 +111,8 @@ impl Batch {
         tell(self.mark, answers.mark);
         tell(self.document, answers.document);
         tell(self.follow, answers.follow);
+        tell(self.standing, answers.standing);
+        tell(self.import, answers.import);
         tell(self.claim, answers.claim).into_iter().flatten().collect()
     }
 
@@ -119,6 +128,8 @@ impl Batch {
         refuse(self.mark, &why);
         refuse(self.document, &why);
         refuse(self.follow, &why);
+        refuse(self.standing, &why);
+        refuse(self.import, &why);
     }
 
     /// The same calls, each in a batch of its own.
@@ -133,6 +144,8 @@ impl Batch {
         let mark = self.mark.into_iter().map(Job::Mark);
         let document = self.document.into_iter().map(Job::Document);
         let follow = self.follow.into_iter().map(Job::Follow);
+        let import = self.import.into_iter().map(Job::Import);
+        let standing = self.standing.into_iter().map(Job::Standing);
         let all = declare
             .chain(submit)
             .chain(apply)
@@ -142,7 +155,9 @@ impl Batch {
             .chain(purge)
             .chain(mark)
             .chain(document)
-            .chain(follow);
+            .chain(follow)
+            .chain(import)
+            .chain(standing);
         all.map(|job| std::iter::once(job).collect()).collect()
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use ratchet_core::ledger::{Declaration, Declared, Served};
 use ratchet_core::{HiddenPaths, LedgerError, OperationName, Priority, Version};
 use serde::Serialize;
+use sqlx::sqlite::SqliteRow;
 use sqlx::{SqliteConnection, SqlitePool};
 
 use crate::columns::Columns;
@@ -70,13 +71,14 @@ async fn record(connection: &mut SqliteConnection, declaration: &Declaration) ->
 /// Keeps what people are told about windows; a worker that starts again writes nothing.
 async fn describe(connection: &mut SqliteConnection, declaration: &Declaration) -> Result<(), Fault> {
     const WRITE: &str = "INSERT INTO ratchet_declarations AS d \
-            (operation, version, policy, contract, priority, queue, volatile, concurrency) \
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+            (operation, version, policy, contract, priority, queue, volatile, concurrency, template, forms) \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
         ON CONFLICT (operation, version) DO UPDATE SET policy = excluded.policy, contract = excluded.contract, \
             priority = excluded.priority, queue = excluded.queue, volatile = excluded.volatile, \
-            concurrency = excluded.concurrency \
-        WHERE (d.policy, d.contract, d.priority, d.queue, d.volatile) <> \
-                (excluded.policy, excluded.contract, excluded.priority, excluded.queue, excluded.volatile) \
+            concurrency = excluded.concurrency, template = excluded.template, forms = excluded.forms \
+        WHERE (d.policy, d.contract, d.priority, d.queue, d.volatile, d.template, d.forms) <> \
+                (excluded.policy, excluded.contract, excluded.priority, excluded.queue, excluded.volatile, \
+                excluded.template, excluded.forms) \
             OR d.concurrency IS NOT excluded.concurrency";
     sqlx::query(WRITE)
         .bind(declaration.operation.as_str())
@@ -87,13 +89,15 @@ async fn describe(connection: &mut SqliteConnection, declaration: &Declaration) 
         .bind(declaration.queue.as_str())
         .bind(as_json(&declaration.volatile)?)
         .bind(declaration.concurrency.map(|limit| i64::from(limit.get())))
+        .bind(&declaration.template)
+        .bind(as_json(&declaration.forms)?)
         .execute(connection)
         .await
         .while_trying("record what is declared")?;
     Ok(())
 }
 
-fn as_json<T: Serialize>(value: &T) -> Result<String, Fault> {
+pub(crate) fn as_json<T: Serialize>(value: &T) -> Result<String, Fault> {
     serde_json::to_string(value).map_err(|_| Fault::Damaged("a declaration cannot be written as JSON"))
 }
 
@@ -101,20 +105,22 @@ pub(crate) async fn declarations(readers: &SqlitePool) -> Result<Vec<Declared>, 
     const READ: &str = "SELECT operation, version, policy, contract, priority, queue, volatile, concurrency \
         FROM ratchet_declarations ORDER BY operation, version";
     let rows = sqlx::query(READ).fetch_all(readers).await.while_trying("read what is declared")?;
-    let declared = |row| {
-        let row = Columns(row);
-        let of = Served { operation: row.name("operation")?, version: row.name("version")? };
-        Ok(Declared {
-            of,
-            policy: row.json("policy")?,
-            contract: row.json("contract")?,
-            priority: Priority(row.small("priority")?),
-            queue: row.name("queue")?,
-            volatile: row.json("volatile")?,
-            concurrency: row.limit("concurrency")?,
-        })
-    };
-    rows.iter().map(declared).collect()
+    rows.iter().map(read).collect()
+}
+
+/// Reads a row of `ratchet_declarations`.
+pub(crate) fn read(row: &SqliteRow) -> Result<Declared, Fault> {
+    let row = Columns(row);
+    let of = Served { operation: row.name("operation")?, version: row.name("version")? };
+    Ok(Declared {
+        of,
+        policy: row.json("policy")?,
+        contract: row.json("contract")?,
+        priority: Priority(row.small("priority")?),
+        queue: row.name("queue")?,
+        volatile: row.json("volatile")?,
+        concurrency: row.limit("concurrency")?,
+    })
 }
 
 /// Adds to what is hidden; a worker that starts again writes nothing.

@@ -69,7 +69,7 @@ pub(crate) async fn write(
     Ok(decided)
 }
 
-fn read(row: &SqliteRow) -> Result<Document, Fault> {
+pub(crate) fn read(row: &SqliteRow) -> Result<Document, Fault> {
     let row = Columns(row);
     let id =
         DocumentId { kind: row.name("kind")?, namespace: row.name("namespace")?, name: row.name("name")? };

@@ -68,15 +68,18 @@ pub(crate) async fn keep_result(
     Ok(kept.while_trying("keep what an effect left")?.rows_affected() == 1)
 }
 
-/// State and token of the record, if this database holds it, or its tombstone.
+/// State and token of the record, if this database holds it, or its tombstone. What is left of a ledger that has moved
+/// says nothing any more: its records go on elsewhere.
 pub(crate) async fn record(
     connection: &mut SqliteConnection,
     guard: &EffectGuard<'_>,
 ) -> Result<Option<(State, Token)>, Fault> {
     const RECORD: &str = "SELECT state, token FROM ratchet_records INDEXED BY ratchet_records_identity \
         WHERE namespace = ?1 AND operation = ?2 AND key = ?3 AND generation = ?4 \
+            AND NOT EXISTS (SELECT 1 FROM ratchet_standing WHERE stands = 'moved') \
         UNION ALL SELECT state, 0 FROM ratchet_tombstones \
-        WHERE namespace = ?1 AND operation = ?2 AND key = ?3 AND generation = ?4 LIMIT 1";
+        WHERE namespace = ?1 AND operation = ?2 AND key = ?3 AND generation = ?4 \
+            AND NOT EXISTS (SELECT 1 FROM ratchet_standing WHERE stands = 'moved') LIMIT 1";
     let id = guard.id();
     let row = sqlx::query(RECORD)
         .bind(id.namespace.as_str())

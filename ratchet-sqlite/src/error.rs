@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_core::LedgerError;
+use ratchet_core::ledger::moving::StoreStanding;
 
 /// Why a piece of work failed, in a form that every caller of one batch can be told.
 #[derive(Debug, Clone)]
@@ -22,10 +23,39 @@ pub(crate) enum Fault {
     },
     Damaged(&'static str),
     Moved,
+    /// A guard of the store refuses what it does not do as it stands.
+    Closed(Closed),
     Store {
         doing: &'static str,
         source: SharedError,
     },
+}
+
+/// Which end of a move the store is, and where the other one is.
+#[derive(Debug, Clone)]
+pub(crate) enum Closed {
+    MovedTo(String),
+    FilledFrom(String),
+}
+
+impl Closed {
+    /// What the guards say: SQLite lets a trigger tell a text and nothing else.
+    const MOVED_TO: &'static str = "ratchet: moved to ";
+    const FILLED_FROM: &'static str = "ratchet: filled from ";
+
+    /// What the guards of a store say that stands so; `None` if it is open.
+    pub(crate) fn message(standing: &StoreStanding) -> Option<String> {
+        let other = standing.other_store()?;
+        let prefix =
+            if matches!(standing, StoreStanding::Filling { .. }) { Self::FILLED_FROM } else { Self::MOVED_TO };
+        Some(format!("{prefix}{other}"))
+    }
+
+    fn said_by(error: &sqlx::Error) -> Option<Self> {
+        let message = error.as_database_error()?.message();
+        let moved = message.strip_prefix(Self::MOVED_TO).map(|to| Self::MovedTo(to.to_owned()));
+        moved.or_else(|| message.strip_prefix(Self::FILLED_FROM).map(|from| Self::FilledFrom(from.to_owned())))
+    }
 }
 
 /// The driver's error, shared by the callers of one batch.
@@ -51,6 +81,7 @@ const LOCKED: i32 = 6;
 const READONLY: i32 = 8;
 const CORRUPT: i32 = 11;
 const FULL: i32 = 13;
+const CONSTRAINT: i32 = 19;
 const NOTADB: i32 = 26;
 /// An extended one.
 const BUSY_SNAPSHOT: i32 = 517;
@@ -67,6 +98,10 @@ impl Fault {
             Some(FULL) => Self::Full,
             Some(CORRUPT) => Self::Damaged("its pages contradict each other"),
             Some(NOTADB) => Self::Damaged("the file is not an SQLite database"),
+            Some(CONSTRAINT) => match Closed::said_by(&error) {
+                Some(closed) => Self::Closed(closed),
+                None => Self::Store { doing, source: SharedError(Arc::new(error)) },
+            },
             Some(ERROR) if lacks_our_table(&error) => Self::NoSchema,
             _ if matches!(error, sqlx::Error::ColumnDecode { .. }) => {
                 Self::Damaged("a column holds another type than its own")
@@ -87,13 +122,15 @@ impl Fault {
             Self::Moved => LedgerError::Damaged {
                 what: "the database file was moved or deleted while it was open".to_owned(),
             },
+            Self::Closed(Closed::MovedTo(to)) => LedgerError::Moved { to: to.clone() },
+            Self::Closed(Closed::FilledFrom(from)) => LedgerError::Filling { from: from.clone() },
             Self::Store { doing, source } => LedgerError::Store { doing, source: Box::new(source.clone()) },
         }
     }
 
-    /// Whether it may concern one record alone, so that the other calls of a batch deserve a try of their own.
+    /// Whether it may concern one record or call alone, so that the other calls of a batch deserve a try of their own.
     pub(crate) fn concerns_one_record(&self) -> bool {
-        matches!(self, Self::Damaged(_))
+        matches!(self, Self::Damaged(_) | Self::Closed(_))
     }
 }
 

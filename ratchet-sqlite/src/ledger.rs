@@ -9,6 +9,9 @@ use std::time::Duration;
 use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::follow::{Followers, Looked, MOST_LOOKED_AT, Whose, ended, waits_again};
+use ratchet_core::ledger::moving::{
+    Batch, Import, Place, StandingChange, StandingRefused, StoreStanding,
+};
 use ratchet_core::ledger::{
     AuditPage, AwaitedEnds, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
     DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
@@ -26,7 +29,7 @@ use crate::error::{Fault, While as _};
 use crate::held::Held;
 use crate::options::{Opened, Sources, SqliteOptions};
 use crate::writer::{Job, Writer};
-use crate::{audit, declare, document, gates, inspect, mark, overview, read};
+use crate::{audit, declare, document, export, gates, inspect, mark, overview, read, standing};
 
 /// How many calls wait for the writer before further ones wait to be let in.
 const WAITING_CALLS: usize = 1024;
@@ -326,6 +329,35 @@ impl Ledger for SqliteLedger {
 
     fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten> {
         Box::pin(self.ask(Job::Document, write))
+    }
+
+    fn standing(&self) -> LedgerFuture<'_, StoreStanding> {
+        Box::pin(async move { self.told(standing::read(&self.readers).await) })
+    }
+
+    fn change_standing(
+        &self,
+        change: StandingChange,
+    ) -> LedgerFuture<'_, Result<StoreStanding, StandingRefused>> {
+        Box::pin(self.ask(Job::Standing, change))
+    }
+
+    fn export(&self, place: Place, limit: usize) -> LedgerFuture<'_, Batch> {
+        Box::pin(async move {
+            let read = async {
+                let mut connection = self.readers.acquire().await.while_trying("read what it holds")?;
+                export::export(&mut connection, &place, limit).await
+            };
+            self.told(read.await)
+        })
+    }
+
+    fn import(&self, import: Import) -> LedgerFuture<'_, Result<(), StandingRefused>> {
+        Box::pin(async move {
+            let imported = self.ask(Job::Import, import).await;
+            self.followers.set(true);
+            imported
+        })
     }
 
     fn inspect(&self) -> LedgerFuture<'_, Inspection> {

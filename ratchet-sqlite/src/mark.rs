@@ -23,22 +23,27 @@ pub(crate) async fn change(
     change: &MarkChange,
     now: Timestamp,
 ) -> Result<StoreMark, Fault> {
-    const WRITE: &str = "UPDATE ratchet_mark SET epoch = ?1, raised = ?2, held_since = ?3";
     let mark = read(&mut *connection).await?.after(change, now);
-    sqlx::query(WRITE)
-        .bind(mark.mark.epoch.as_millis())
-        .bind(i64::try_from(mark.mark.raised).unwrap_or(i64::MAX))
-        .bind(mark.held_since.map(Timestamp::as_millis))
-        .execute(&mut *connection)
-        .await
-        .while_trying("write its high-water mark")?;
+    write(connection, mark).await?;
     if let MarkChange::Acknowledge { by, reason } = change {
         acknowledged(connection, mark.mark.epoch, by, reason).await?;
     }
     Ok(mark)
 }
 
-async fn acknowledged(
+pub(crate) async fn write(connection: &mut SqliteConnection, mark: StoreMark) -> Result<(), Fault> {
+    const WRITE: &str = "UPDATE ratchet_mark SET epoch = ?1, raised = ?2, held_since = ?3";
+    sqlx::query(WRITE)
+        .bind(mark.mark.epoch.as_millis())
+        .bind(i64::try_from(mark.mark.raised).unwrap_or(i64::MAX))
+        .bind(mark.held_since.map(Timestamp::as_millis))
+        .execute(connection)
+        .await
+        .while_trying("write its high-water mark")?;
+    Ok(())
+}
+
+pub(crate) async fn acknowledged(
     connection: &mut SqliteConnection,
     epoch: Timestamp,
     by: &str,

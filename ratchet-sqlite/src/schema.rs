@@ -26,6 +26,7 @@ const LEDGER: Schema = Schema {
         include_str!("../migrations/0003_marks.sql"),
         include_str!("../migrations/0004_gates.sql"),
         include_str!("../migrations/0005_documents.sql"),
+        include_str!("../migrations/0006_standing.sql"),
     ],
     make_version: "CREATE TABLE ratchet_schema (version INTEGER NOT NULL) STRICT; \
                    INSERT INTO ratchet_schema VALUES (0)",

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use ratchet_core::ledger::desk::{AttemptNotes, Sheet};
 use ratchet_core::{
-    Attempt, AttemptEnd, Cause, OutcomeKind, Payload, Pin, Record, State, Timestamp, Token, Uncertainty,
-    Version, WorkerId,
+    Attempt, AttemptEnd, Cause, OutcomeKind, Payload, Pin, Record, State, Step, StepName, Timestamp, Token,
+    Uncertainty, Version, WorkerId,
 };
 use serde::Serialize;
 use sqlx::SqliteConnection;
@@ -46,7 +46,7 @@ impl<'a> ChangedRow<'a> {
 
 /// What may change about a record. What is absent is NULL.
 #[derive(Serialize)]
-struct Facts<'a> {
+pub(crate) struct Facts<'a> {
     state: State,
     ready_at: Timestamp,
     token: Token,
@@ -136,26 +136,37 @@ pub(crate) fn require_all(written: u64, rows: usize) -> Result<(), Fault> {
 }
 
 #[derive(Serialize)]
-struct ChangedStep {
+pub(crate) struct ChangedStep {
     record_id: i64,
     #[serde(flatten)]
     step: StepRow,
 }
 
+impl ChangedStep {
+    pub(crate) fn new(record_id: i64, name: &StepName, step: &Step) -> Self {
+        Self { record_id, step: StepRow::new(name, step) }
+    }
+}
+
 pub(crate) async fn steps(connection: &mut SqliteConnection, sheets: &[Sheet]) -> Result<(), Fault> {
+    let mut rows = Vec::new();
+    for sheet in sheets {
+        let changed = sheet.changed_steps.iter().filter_map(|name| sheet.record.steps.get_key_value(name));
+        rows.extend(changed.map(|(name, step)| ChangedStep::new(sheet.row, name, step)));
+    }
+    write_steps(connection, &rows).await
+}
+
+pub(crate) async fn write_steps(
+    connection: &mut SqliteConnection,
+    rows: &[ChangedStep],
+) -> Result<(), Fault> {
     const REPLACE: &str = "WITH changed AS MATERIALIZED (SELECT value AS c FROM json_each(?1)) \
         INSERT OR REPLACE INTO ratchet_steps \
             (record_id, name, state, may_be_applied, first_started_at, pin, contract, reconciles, result) \
         SELECT c ->> 'record_id', c ->> 'name', c ->> 'state', c ->> 'may_be_applied', \
             c ->> 'first_started_at', c ->> 'pin', c ->> 'contract', c ->> 'reconciles', c ->> 'result' FROM changed";
-    let mut rows = Vec::new();
-    for sheet in sheets {
-        let changed = sheet.changed_steps.iter().filter_map(|name| sheet.record.steps.get_key_value(name));
-        rows.extend(
-            changed.map(|(name, step)| ChangedStep { record_id: sheet.row, step: StepRow::new(name, step) }),
-        );
-    }
-    run(connection, REPLACE, &rows).await?;
+    run(connection, REPLACE, rows).await?;
     Ok(())
 }
 
@@ -213,11 +224,6 @@ pub(crate) async fn attempts(
     notes: &AttemptNotes,
     usual: &Usual<'_>,
 ) -> Result<(), Fault> {
-    const OPEN: &str = "WITH noted AS MATERIALIZED (SELECT value AS n FROM json_each(?1)) \
-        INSERT INTO ratchet_attempts \
-            (record_id, token, worker, version, leased_at, started_at, ended_at, outcome, cause, late) \
-        SELECT n ->> 'record_id', n ->> 'token', n ->> 'worker', n ->> 'version', n ->> 'leased_at', \
-            n ->> 'started_at', n ->> 'ended_at', n ->> 'outcome', n ->> 'cause', n ->> 'late' FROM noted";
     const START: &str = "WITH noted AS MATERIALIZED (SELECT value AS n FROM json_each(?1)) \
         UPDATE ratchet_attempts AS a SET started_at = n ->> 'started_at' FROM noted \
         WHERE a.record_id = n ->> 'record_id' AND a.token = n ->> 'token'";
@@ -240,6 +246,23 @@ pub(crate) async fn attempts(
     Ok(())
 }
 
+const OPEN: &str = "WITH noted AS MATERIALIZED (SELECT value AS n FROM json_each(?1)) \
+    INSERT INTO ratchet_attempts \
+        (record_id, token, worker, version, leased_at, started_at, ended_at, outcome, cause, late) \
+    SELECT n ->> 'record_id', n ->> 'token', n ->> 'worker', n ->> 'version', n ->> 'leased_at', \
+        n ->> 'started_at', n ->> 'ended_at', n ->> 'outcome', n ->> 'cause', n ->> 'late' FROM noted";
+
+/// Writes whole attempts, each with the row of its record.
+pub(crate) async fn write_attempts(
+    connection: &mut SqliteConnection,
+    attempts: &[(i64, &Attempt)],
+) -> Result<(), Fault> {
+    let rows: Vec<AttemptRow<'_>> =
+        attempts.iter().map(|&(row, attempt)| AttemptRow::opened((row, attempt.token), attempt)).collect();
+    run(connection, OPEN, &rows).await?;
+    Ok(())
+}
+
 fn rows<'a, T>(
     notes: &'a BTreeMap<(i64, Token), T>,
     usual: &Usual<'_>,
@@ -250,7 +273,7 @@ fn rows<'a, T>(
 }
 
 /// Runs a statement over rows, if there are any; says how many it wrote.
-async fn run<T: Serialize>(
+pub(crate) async fn run<T: Serialize>(
     connection: &mut SqliteConnection,
     statement: &'static str,
     rows: &[T],

@@ -10,6 +10,7 @@ use std::time::Duration;
 use ratchet_core::admission::{GateAnswer, GateOrder};
 use ratchet_core::decide::{Answer, Refusal};
 use ratchet_core::ledger::follow::{Looked, Whose};
+use ratchet_core::ledger::moving::{Import, StandingChange, StandingRefused, StoreStanding};
 use ratchet_core::ledger::{
     AwaitedEnds, Claim, Declaration, DocumentWrite, DocumentWritten, MarkChange, Order, StoreMark,
 };
@@ -24,7 +25,7 @@ use crate::held::Held;
 use crate::insert::Inserted;
 use crate::options::Sources;
 use crate::place::Place;
-use crate::{apply, claim, declare, document, follow, gates, insert, maintenance, mark, submit};
+use crate::{apply, claim, declare, document, follow, gates, import, insert, maintenance, mark, standing, submit};
 
 /// How many calls share one commit at the most; bounds how long the first of them waits for the last.
 const MOST_CALLS: usize = 1_024;
@@ -41,6 +42,8 @@ pub(crate) enum Job {
     Mark(Asked<MarkChange, StoreMark>),
     Document(Asked<DocumentWrite, DocumentWritten>),
     Follow(Asked<Whose, Looked>),
+    Standing(Asked<StandingChange, Result<StoreStanding, StandingRefused>>),
+    Import(Asked<Import, Result<(), StandingRefused>>),
 }
 
 /// The answers to a batch, in the order of its questions.
@@ -56,6 +59,8 @@ pub(crate) struct Answers {
     pub(crate) mark: Vec<StoreMark>,
     pub(crate) document: Vec<DocumentWritten>,
     pub(crate) follow: Vec<Looked>,
+    pub(crate) standing: Vec<Result<StoreStanding, StandingRefused>>,
+    pub(crate) import: Vec<Result<(), StandingRefused>>,
 }
 
 pub(crate) struct Writer {
@@ -204,6 +209,13 @@ async fn work(
     }
     for asked in &batch.document {
         answers.document.push(document::write(connection, &asked.question).await?);
+    }
+    for asked in &batch.import {
+        answers.import.push(import::import(connection, &asked.question).await?);
+    }
+    // Last, so that what came with it is not refused by the guards that it puts up.
+    for asked in &batch.standing {
+        answers.standing.push(standing::change(connection, &asked.question, sources.now()).await?);
     }
     Ok(answers)
 }

@@ -50,6 +50,30 @@ pub enum LedgerError {
         /// What is wrong with it.
         why: String,
     },
+    /// The records of the store were moved to another one, or are about to be.
+    #[error(
+        "the records of this store were moved to `{to}`, or are about to be: nothing begins here any more, and nothing was \
+         changed; connect to that store"
+    )]
+    Moved {
+        /// The address of that store, without credentials.
+        to: String,
+    },
+    /// The store is the target of a move that has not ended.
+    #[error(
+        "this store is being filled from `{from}` and takes nothing else, so nothing was changed: wait until the move has \
+         ended, or run `ratchet move` again if it was interrupted"
+    )]
+    Filling {
+        /// The address of the store that it is filled from, without credentials.
+        from: String,
+    },
+    /// The ledger cannot do it at all.
+    #[error("this kind of store cannot {what}")]
+    Unsupported {
+        /// What.
+        what: &'static str,
+    },
     /// An operation's key template changed.
     #[error(
         "the key template of `{operation}` is `{declared}`, but records exist with `{on_record}`: \

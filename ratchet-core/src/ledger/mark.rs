@@ -78,6 +78,17 @@ impl StoreMark {
     }
 }
 
+impl StoreMark {
+    /// That of a store which was filled from one that had come as far as `above`: a new epoch, later than those of both, so
+    /// that no file which workers kept of either is ahead of it.
+    #[must_use]
+    pub fn opened(self, above: HighWaterMark, now: Timestamp) -> Self {
+        let later = |mark: HighWaterMark| Timestamp::from_millis(mark.epoch.as_millis().saturating_add(1));
+        let epoch = now.max(later(self.mark)).max(later(above));
+        Self { mark: HighWaterMark { epoch, raised: 0 }, held_since: None }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +111,15 @@ mod tests {
         let expected = HighWaterMark { epoch: LATER, raised: 0 };
         assert_eq!(acknowledged, StoreMark { mark: expected, held_since: None });
         assert!(acknowledged.mark > HighWaterMark { epoch: MADE, raised: 1_000_000 });
+    }
+
+    #[test]
+    fn a_store_that_was_filled_is_ahead_of_both() {
+        let above = |epoch| HighWaterMark { epoch: Timestamp::from_millis(epoch), raised: 9 };
+        let opened = |above, now| SIX.opened(above, Timestamp::from_millis(now)).mark.epoch.as_millis();
+        assert_eq!(opened(above(7_000), 9_000), 9_000);
+        assert_eq!(opened(above(7_000), 500), 7_001);
+        assert_eq!(opened(above(200), 500), 1_001);
     }
 
     #[test]

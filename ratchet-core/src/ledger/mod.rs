@@ -14,6 +14,7 @@ mod inspection;
 mod mark;
 #[cfg(feature = "testing")]
 mod memory;
+pub mod moving;
 mod offer;
 mod order;
 mod purge;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_key::Key;
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 pub use crate::high_water::HighWaterFile;
@@ -41,6 +43,8 @@ pub use offer::{AwaitedEnds, Offer, Room};
 pub use order::Order;
 pub(crate) use order::{Ordered, order, report};
 pub(crate) use purge::purge_all;
+
+use moving::{Batch, Import, Place, StandingChange, StandingRefused, StoreStanding};
 
 use crate::admission::{GateAnswer, GateOrder, KnownGate};
 use crate::contract::{Contract, Terms};
@@ -190,6 +194,36 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
     /// Writes or deletes a document, if it stands in the version that the caller has seen. Of several writers who saw the same
     /// version one is told that it is done, and the others what stands.
     fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten>;
+
+    /// Whether the store takes work, or is one end of a move.
+    fn standing(&self) -> LedgerFuture<'_, StoreStanding> {
+        Box::pin(async { Ok(StoreStanding::default()) })
+    }
+
+    /// Changes it, durably, as [`StoreStanding::after`] says, and answers with the new one.
+    ///
+    /// From then on every program, whatever it has in memory, is held to it: what the store does not do as it stands ends in
+    /// [`LedgerError::Moved`] or [`LedgerError::Filling`], also in transactions that were open before and commit later. A
+    /// submission whose key is on record may still be told so.
+    ///
+    /// A store becomes a target only if it holds nothing, and a source is frozen only if nothing runs in it. Opening a target
+    /// begins an epoch of its mark that is later than that of the source.
+    fn change_standing(
+        &self,
+        _: StandingChange,
+    ) -> LedgerFuture<'_, Result<StoreStanding, StandingRefused>> {
+        Box::pin(async { Err(LedgerError::Unsupported { what: "move to or from another store" }) })
+    }
+
+    /// What the store holds from `place` on, about `limit` things at once. It is the whole truth of a store that is frozen.
+    fn export(&self, _place: Place, _limit: usize) -> LedgerFuture<'_, Batch> {
+        Box::pin(async { Err(LedgerError::Unsupported { what: "move to or from another store" }) })
+    }
+
+    /// Writes a batch into a store that is filled, and where the next one begins: all of it in one transaction.
+    fn import(&self, _: Import) -> LedgerFuture<'_, Result<(), StandingRefused>> {
+        Box::pin(async { Err(LedgerError::Unsupported { what: "move to or from another store" }) })
+    }
 
     /// How the store is set up. Changes nothing.
     fn inspect(&self) -> LedgerFuture<'_, Inspection>;
@@ -405,7 +439,8 @@ impl Default for Filter {
 ///
 /// Places are given one after the other, so they are easy to guess and no secret: whoever answers for one has to look who
 /// asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Cursor(pub i64);
 
 impl fmt::Display for Cursor {

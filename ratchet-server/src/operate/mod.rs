@@ -4,6 +4,7 @@ pub(crate) mod consent;
 mod destinations;
 mod doctor;
 mod list;
+mod moving;
 pub(crate) mod output;
 mod pick;
 mod purge;
@@ -45,6 +46,8 @@ pub(crate) enum Task {
     Doctor(Of<doctor::DoctorArguments>),
     /// Has workers go on that hold back since a backup was restored.
     AcknowledgeRestore(OfStore<restore::AcknowledgeArguments>),
+    /// Moves a live store to another one, and sends nothing twice. Interrupted, it is run again and goes on.
+    Move(moving::MoveArguments),
     /// Counts records by operation, version and state.
     Stats(Of<stats::StatsArguments>),
     /// Shows the limits and circuit breakers of destinations, and how they stand.
@@ -90,6 +93,7 @@ async fn carry_out(task: Task) -> Result<ExitCode, Error> {
         Task::Replay(Of { store, what }) => settle::replay(&what, &store.open().await?).await,
         Task::Cancel(Of { store, what }) => settle::cancel(&what, &store.open().await?).await,
         Task::Release(Of { store, what }) => settle::release(&what, &store.open().await?).await,
+        Task::Move(what) => moving::run(&what).await,
         Task::Purge(OfStore { store, what }) => purge::run(&what, &store.open().await?).await,
         Task::Stats(Of { store, what }) => stats::run(&what, &store.open().await?).await,
         Task::Destinations(OfStore { store, what }) => destinations::run(&what, &store.open().await?).await,

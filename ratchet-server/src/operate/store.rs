@@ -58,7 +58,8 @@ impl StoreArguments {
     }
 }
 
-fn existing(url: &str) -> String {
+/// The address of a store that is not to be made.
+pub(crate) fn existing(url: &str) -> String {
     let is_file = url.starts_with("sqlite:") && !url.contains("mode=");
     let separator = if url.contains('?') { '&' } else { '?' };
     if is_file { format!("{url}{separator}mode=rw") } else { url.to_owned() }

@@ -43,6 +43,7 @@ pub mod lease;
 pub mod limit;
 pub mod list;
 pub mod mark;
+pub mod moving;
 pub mod people;
 pub mod place;
 pub mod queue;
@@ -55,6 +56,7 @@ pub mod wake;
 pub mod work;
 
 mod build;
+mod history;
 
 /// Where the clock of a fixture stands at first: 2026-01-15T08:00:00Z.
 pub const STARTED_AT: Timestamp = Timestamp::from_millis(1_768_464_000_000);
@@ -115,6 +117,19 @@ macro_rules! conformance {
                 a_mark_is_raised_and_stays,
                 an_acknowledgement_ends_the_holding_back,
                 what_is_declared_is_told,
+            }
+            moving {
+                a_source_lets_nothing_begin,
+                a_source_pins_nothing_new,
+                a_frozen_store_changes_no_more,
+                a_source_that_is_taken_back_goes_on,
+                a_target_takes_what_is_carried_alone,
+                a_target_holds_nothing_before,
+                a_target_that_opens_is_no_restored_backup,
+                a_random_history_is_carried_without_loss,
+                a_history_of_its_own_is_read_as_the_reference,
+                a_filled_store_answers_for_every_key,
+                a_move_is_gone_on_with,
             }
             document {
                 a_document_is_written_once_and_found,

@@ -1,6 +1,7 @@
 //! A ledger in memory, for users' unit tests and as the reference that stores are compared with.
 
 mod look;
+mod moving;
 mod rows;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,9 +11,10 @@ use ratchet_key::Key;
 use tokio::sync::watch;
 
 use super::follow::{Followers, waits_again};
+use super::moving::{Batch, Import, Place, StandingChange, StandingRefused, StoreStanding};
 use super::{
     AuditPage, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
-    DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, Looked,
+    DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerError, LedgerFuture, Looked,
     MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use crate::admission::{GateAnswer, GateOrder, KnownGate, decide_all};
@@ -59,6 +61,20 @@ impl MemoryLedger {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The rows, if the store takes work.
+    fn open_rows(&self) -> Result<MutexGuard<'_, Rows>, LedgerError> {
+        let rows = self.rows();
+        match rows.standing.refusal() {
+            None => Ok(rows),
+            Some(refused) => Err(refused),
+        }
+    }
+
+    /// The rows, if they may change at all.
+    fn rows_to_change(&self) -> Result<MutexGuard<'_, Rows>, LedgerError> {
+        if matches!(self.rows().standing, StoreStanding::Draining { .. }) { Ok(self.rows()) } else { self.open_rows() }
+    }
+
     /// Decides about those that wait, if there are any.
     fn decide_followers(&self, rows: &mut Rows) -> usize {
         let mut decided = 0;
@@ -90,7 +106,7 @@ impl Ledger for MemoryLedger {
         Box::pin(async move {
             let now = self.clock.now();
             let answers = {
-                let mut rows = self.rows();
+                let mut rows = self.open_rows()?;
                 let answers = submissions.iter().map(|submission| rows.submit(submission, now)).collect();
                 if submissions.iter().any(|submission| submission.after.is_some()) {
                     self.followers.set(true);
@@ -104,13 +120,14 @@ impl Ledger for MemoryLedger {
     }
 
     fn claim(&self, claim: Claim) -> LedgerFuture<'_, Vec<Record>> {
-        Box::pin(async move { Ok(self.rows().claim(&claim, self.clock.now(), || self.moment())) })
+        Box::pin(async move { Ok(self.open_rows()?.claim(&claim, self.clock.now(), || self.moment())) })
     }
 
     fn apply(&self, orders: Vec<Order>) -> LedgerFuture<'_, Vec<Result<Answer, Refusal>>> {
         Box::pin(async move {
             let answers = {
-                let mut rows = self.rows();
+                let begins = orders.iter().any(|order| moving::begins_something(&order.command));
+                let mut rows = if begins { self.open_rows()? } else { self.rows_to_change()? };
                 let answers: Vec<_> =
                     orders.iter().map(|order| rows.apply(&order.id, &order.command, self.moment())).collect();
                 if waits_again(&answers) {
@@ -127,7 +144,7 @@ impl Ledger for MemoryLedger {
     fn expire(&self, limit: usize) -> LedgerFuture<'_, usize> {
         Box::pin(async move {
             let decided = {
-                let mut rows = self.rows();
+                let mut rows = self.rows_to_change()?;
                 let decided = rows.expire(limit, self.clock.now(), || self.moment());
                 self.decide_followers(&mut rows);
                 decided
@@ -141,7 +158,7 @@ impl Ledger for MemoryLedger {
 
     fn follow(&self, _: usize) -> LedgerFuture<'_, Looked> {
         Box::pin(async move {
-            let decided = self.decide_followers(&mut self.rows());
+            let decided = self.decide_followers(&mut *self.rows_to_change()?);
             if decided > 0 {
                 self.wake();
             }
@@ -150,11 +167,11 @@ impl Ledger for MemoryLedger {
     }
 
     fn purge(&self, limit: usize) -> LedgerFuture<'_, usize> {
-        Box::pin(async move { Ok(self.rows().purge(limit, self.clock.now())) })
+        Box::pin(async move { Ok(self.rows_to_change()?.purge(limit, self.clock.now())) })
     }
 
     fn admit(&self, orders: Vec<GateOrder>) -> LedgerFuture<'_, Vec<GateAnswer>> {
-        Box::pin(async move { Ok(decide_all(&mut self.rows().gates, &orders, self.clock.now())) })
+        Box::pin(async move { Ok(decide_all(&mut self.rows_to_change()?.gates, &orders, self.clock.now())) })
     }
 
     fn gates(&self) -> LedgerFuture<'_, Vec<KnownGate>> {
@@ -233,7 +250,7 @@ impl Ledger for MemoryLedger {
     }
 
     fn declare(&self, declared: Vec<Declaration>) -> LedgerFuture<'_, ()> {
-        Box::pin(async move { self.rows().declare(declared) })
+        Box::pin(async move { self.rows_to_change()?.declare(declared) })
     }
 
     fn hidden(&self, of: Served) -> LedgerFuture<'_, Option<HiddenPaths>> {
@@ -241,7 +258,7 @@ impl Ledger for MemoryLedger {
     }
 
     fn declarations(&self) -> LedgerFuture<'_, Vec<Declared>> {
-        Box::pin(async move { Ok(self.rows().declared.values().cloned().collect()) })
+        Box::pin(async move { Ok(self.rows().declared.values().map(|described| described.declared.clone()).collect()) })
     }
 
     fn mark(&self) -> LedgerFuture<'_, StoreMark> {
@@ -250,9 +267,8 @@ impl Ledger for MemoryLedger {
 
     fn change_mark(&self, change: MarkChange) -> LedgerFuture<'_, StoreMark> {
         Box::pin(async move {
-            let mut rows = self.rows();
-            rows.mark = rows.mark.after(&change, self.clock.now());
-            Ok(rows.mark)
+            let now = self.clock.now();
+            Ok(self.rows_to_change()?.change_mark(change, now))
         })
     }
 
@@ -273,7 +289,33 @@ impl Ledger for MemoryLedger {
     }
 
     fn write_document(&self, write: DocumentWrite) -> LedgerFuture<'_, DocumentWritten> {
-        Box::pin(async move { Ok(self.rows().write_document(write)) })
+        Box::pin(async move { Ok(self.rows_to_change()?.write_document(write)) })
+    }
+
+    fn standing(&self) -> LedgerFuture<'_, StoreStanding> {
+        Box::pin(async move { Ok(self.rows().standing.clone()) })
+    }
+
+    fn change_standing(
+        &self,
+        change: StandingChange,
+    ) -> LedgerFuture<'_, Result<StoreStanding, StandingRefused>> {
+        Box::pin(async move {
+            let now = self.clock.now();
+            Ok(self.rows().change_standing(&change, now))
+        })
+    }
+
+    fn export(&self, place: Place, limit: usize) -> LedgerFuture<'_, Batch> {
+        Box::pin(async move { Ok(self.rows().export(&place, limit)) })
+    }
+
+    fn import(&self, import: Import) -> LedgerFuture<'_, Result<(), StandingRefused>> {
+        Box::pin(async move {
+            let imported = self.rows().import(import);
+            self.followers.set(true);
+            Ok(imported)
+        })
     }
 
     fn inspect(&self) -> LedgerFuture<'_, Inspection> {

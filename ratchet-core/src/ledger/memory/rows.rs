@@ -7,9 +7,10 @@ use crate::decide::{
     Answer, AttemptNote, Command, Decision, LONGEST_LEASE, Moment, Refusal, Stored, SubmitDecision, decide,
     decide_submission,
 };
+use crate::ledger::moving::StoreStanding;
 use crate::ledger::{
     Claim, Cursor, Declaration, Declared, Document, DocumentId, DocumentWrite, DocumentWritten,
-    HighWaterMark, LedgerError, Served, StoreMark,
+    HighWaterMark, LedgerError, MarkChange, Served, StoreMark,
 };
 use crate::model::{
     After, Attempt, AuditEntry, DestinationName, HiddenPaths, OperationName, Record, RecordId, State,
@@ -22,12 +23,30 @@ pub(super) struct Rows {
     pub(super) by_id: BTreeMap<RecordId, Row>,
     pub(super) order: BTreeMap<Cursor, RecordId>,
     pub(super) audit: BTreeMap<Cursor, (RecordId, AuditEntry)>,
-    pub(super) templates: BTreeMap<OperationName, Vec<String>>,
+    pub(super) templates: BTreeMap<OperationName, Vec<Template>>,
     pub(super) hidden: BTreeMap<Served, HiddenPaths>,
-    pub(super) declared: BTreeMap<Served, Declared>,
+    pub(super) declared: BTreeMap<Served, Described>,
+    /// Who acknowledged a restored backup, and why, by the epoch that began then.
+    pub(super) acknowledged: BTreeMap<Timestamp, (String, String)>,
+    pub(super) standing: StoreStanding,
     pub(super) mark: StoreMark,
     pub(super) gates: BTreeMap<DestinationName, Gate>,
     pub(super) documents: BTreeMap<DocumentId, Document>,
+}
+
+/// A key template, and why it differs from those before it.
+#[derive(Debug, Clone)]
+pub(super) struct Template {
+    pub(super) template: String,
+    pub(super) new_identity: Option<String>,
+}
+
+/// What is declared about a version, and how its keys are made.
+#[derive(Debug)]
+pub(super) struct Described {
+    pub(super) declared: Declared,
+    pub(super) template: String,
+    pub(super) forms: String,
 }
 
 #[derive(Debug)]
@@ -46,6 +65,8 @@ impl Rows {
             templates: BTreeMap::new(),
             hidden: BTreeMap::new(),
             declared: BTreeMap::new(),
+            acknowledged: BTreeMap::new(),
+            standing: StoreStanding::default(),
             mark,
             gates: BTreeMap::new(),
             documents: BTreeMap::new(),
@@ -79,6 +100,14 @@ impl Rows {
                 Submitted::New { id }
             }
         }
+    }
+
+    pub(super) fn change_mark(&mut self, change: MarkChange, now: Timestamp) -> StoreMark {
+        self.mark = self.mark.after(&change, now);
+        if let MarkChange::Acknowledge { by, reason } = change {
+            self.acknowledged.insert(self.mark.mark.epoch, (by, reason));
+        }
+        self.mark
     }
 
     pub(super) fn write_document(&mut self, write: DocumentWrite) -> DocumentWritten {
@@ -170,8 +199,10 @@ impl Rows {
         let mut accepted = self.templates.clone();
         for declaration in &declared {
             let known = accepted.entry(declaration.operation.clone()).or_default();
-            if declaration.is_new(known)? {
-                known.push(declaration.template.clone());
+            let texts: Vec<String> = known.iter().map(|known| known.template.clone()).collect();
+            if declaration.is_new(&texts)? {
+                let (template, new_identity) = (declaration.template.clone(), declaration.new_identity.clone());
+                known.push(Template { template, new_identity });
             }
         }
         self.templates = accepted;
@@ -179,6 +210,8 @@ impl Rows {
             let Declaration {
                 operation,
                 version,
+                template,
+                forms,
                 hidden,
                 policy,
                 contract,
@@ -193,7 +226,8 @@ impl Rows {
             *known = known.union(&hidden);
             let declared =
                 Declared { of: of.clone(), policy, contract, priority, queue, volatile, concurrency };
-            self.declared.insert(of, declared);
+            let forms = serde_json::to_string(&forms).unwrap_or_default();
+            self.declared.insert(of, Described { declared, template, forms });
         }
         Ok(())
     }
@@ -225,7 +259,7 @@ impl Row {
 }
 
 /// Puts something behind all others.
-fn append<T>(rows: &mut BTreeMap<Cursor, T>, row: T) {
+pub(super) fn append<T>(rows: &mut BTreeMap<Cursor, T>, row: T) {
     let place = rows.last_key_value().map_or(1, |(last, _)| last.0 + 1);
     rows.insert(Cursor(place), row);
 }
