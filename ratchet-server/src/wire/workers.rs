@@ -7,14 +7,13 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use ratchet::decide::Command;
 use ratchet::ledger::{Claim, Offer, Order, Served};
-use ratchet::{DocumentKind, LedgerError, Namespace, OperationName, Record, Timestamp, Version, WorkerId};
+use ratchet::{DocumentKind, LedgerError, Namespace, OperationName, Record, Timestamp, TraceParent, Version, WorkerId, trace};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::lease::Leased;
 use super::names::{JobId, StepId};
-use super::runs::Run;
 use crate::serve::auth::{Grant, Worker};
 use crate::serve::problem::{Problem, Problems};
 use crate::serve::shelf::Kept;
@@ -96,9 +95,10 @@ struct JobBody {
     timeout_ms: u64,
     /// To be shown with heartbeats and the report.
     lease_token: String,
-    /// The header `traceparent` with which the run was started.
+    /// Where in which trace it was enqueued, as the header `traceparent` says it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    traceparent: Option<String>,
+    #[schema(value_type = Option<String>)]
+    traceparent: Option<TraceParent>,
 }
 
 const MOST_HANDLERS: usize = 256;
@@ -223,7 +223,6 @@ async fn started(app: &App, grant: &Grant, worker: &WorkerId, record: Record) ->
         // Somebody has cancelled it in between.
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
-    tracing::info!(operation = %record.id.operation, key = %record.id.digest(), %token, %worker, "handed out");
     let waited = app.now().since(record.ready_at);
     let operation = record.id.operation.to_string();
     metrics::histogram!("ratchet_claim_wait_seconds", "operation" => operation).record(waited.as_secs_f64());
@@ -243,16 +242,19 @@ async fn started(app: &App, grant: &Grant, worker: &WorkerId, record: Record) ->
         idempotency_key: key,
         timeout_ms: u64::try_from(record.policy.timeout.as_millis()).unwrap_or(u64::MAX),
         lease_token: app.leases().text(&leased, token),
-        traceparent: trace_of(app, grant, &record).await?,
+        traceparent: handed_out(&record, worker),
     };
     Ok(Json(ClaimedBody { job }).into_response())
 }
 
-/// The trace that the record's run belongs to.
-async fn trace_of(app: &App, grant: &Grant, record: &Record) -> Result<Option<String>, Problem> {
-    let Some(group) = &record.group else { return Ok(None) };
-    let run: Option<Run> = app.shelf().recent(&grant.namespace, group.as_str()).await?;
-    Ok(run.and_then(|run| run.trace))
+/// Says that a job is handed out, and where in the trace of its producer the worker goes on.
+fn handed_out(record: &Record, worker: &WorkerId) -> Option<TraceParent> {
+    let span = tracing::info_span!("hand out",
+        operation = %record.id.operation, version = %record.version, key = %record.id.digest(),
+        token = record.token.get(), %worker, otel.kind = "consumer");
+    trace::continues(&span, record.trace);
+    span.in_scope(|| tracing::info!("handed out"));
+    trace::place_of(&span).or(record.trace)
 }
 
 /// The slowest pace of heartbeats.

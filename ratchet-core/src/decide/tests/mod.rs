@@ -150,6 +150,7 @@ fn submission(key: &str) -> Submission {
         group: None,
         after: None,
         renewal: None,
+        trace: None,
     }
 }
 
