@@ -28,6 +28,7 @@ pub(super) async fn run(app: App) {
     loop {
         beats.tick().await;
         app.look_at_store().await;
+        app.metrics().tidy();
         if let Err(error) = expire(&app).await {
             tracing::warn!(%error, "leases that are over could not be decided about; trying again");
         }

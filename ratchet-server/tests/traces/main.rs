@@ -117,7 +117,7 @@ async fn charge_twice(collector: &Collector) -> Vec<String> {
     let worker = worker.build().unwrap();
     let mut sent = Vec::new();
     let stop = tokio_util::sync::CancellationToken::new();
-    let running = tokio::spawn(worker.run_until(stop.clone().cancelled_owned()));
+    let running = tokio::spawn(worker.run(stop.clone().cancelled_owned()));
     for order in [7, 8] {
         let body = json!({
             "name": "charge", "version": "1", "input": {"order": order, "note": "for Ada"},
