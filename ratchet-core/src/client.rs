@@ -6,6 +6,7 @@ use std::pin::Pin;
 
 use ratchet_key::Key;
 use serde_json::Value;
+use tracing::{Instrument as _, Span};
 
 use crate::admission::{Destination, GateCommand, GateOrder, KnownGate, Limits};
 use crate::decide::{Answer, Command, Refusal, Stored, Verdict};
@@ -17,10 +18,11 @@ use crate::model::{
     Attempt, AuditEntry, Conflict, DestinationName, HiddenPaths, Namespace, Record, RecordId, Renewal, State,
     Submission, Submitted, Token,
 };
-use crate::operation::{EnqueueError, Enqueued, Operation, OutputOf, Request, answered};
+use crate::operation::{EnqueueError, Enqueued, Operation, OutputOf, Request, Spec, answered};
 use crate::registry::Registry;
 use crate::telemetry;
 use crate::time::Timestamp;
+use crate::trace;
 use crate::worker::WorkerBuilder;
 
 /// Enqueues operations into one namespace of a ledger, and settles what needs a person. Cheap to clone.
@@ -28,6 +30,12 @@ use crate::worker::WorkerBuilder;
 pub struct Client {
     ledger: SharedLedger,
     namespace: Namespace,
+}
+
+/// The producer's part of a trace, which the records' workers go on with.
+fn enqueue_span(of: &Spec, records: usize) -> Span {
+    tracing::info_span!("enqueue",
+        operation = %of.name, records, key = tracing::field::Empty, otel.kind = "producer")
 }
 
 impl Client {
@@ -77,8 +85,9 @@ impl Client {
     ) -> Result<Vec<Result<Enqueued<OutputOf<O>>, EnqueueError>>, EnqueueError> {
         let mut refused = Vec::with_capacity(requests.len());
         let mut submissions = Vec::with_capacity(requests.len());
+        let span = enqueue_span((O::SPEC)(), requests.len());
         for request in requests {
-            match request.into_submission(&self.namespace) {
+            match span.in_scope(|| request.into_submission(&self.namespace)) {
                 Ok(submission) => {
                     submissions.push(submission);
                     refused.push(None);
@@ -87,7 +96,10 @@ impl Client {
             }
         }
         let ids: Vec<_> = submissions.iter().map(|submission| submission.id.clone()).collect();
-        let answers = self.ledger.submit(submissions).await?;
+        if let [id] = ids.as_slice() {
+            span.record("key", tracing::field::display(id.digest()));
+        }
+        let answers = self.ledger.submit(submissions).instrument(span).await?;
         let mut answers = answers.into_iter().zip(ids);
         let one = |refusal: Option<EnqueueError>| match refusal {
             Some(error) => Err(error),
@@ -333,6 +345,7 @@ impl Client {
             group: record.group.clone(),
             after: None,
             renewal: Some(Renewal { by: by.to_owned(), reason: reason.to_owned() }),
+            trace: trace::current(),
         };
         match self.ledger.submit(vec![submission]).await?.pop() {
             Some(Submitted::New { id } | Submitted::Existing { id, .. }) => Ok(id),

@@ -27,6 +27,7 @@ mod restore_guard;
 mod span;
 mod telemetry;
 pub mod time;
+pub mod trace;
 mod wire_key;
 mod worker;
 

@@ -72,6 +72,7 @@ pub mod middleware;
 mod prepare;
 mod reading;
 mod request;
+mod trace;
 
 pub use answer::Answer;
 pub use client::{Client, ClientError};

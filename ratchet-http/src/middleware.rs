@@ -29,6 +29,7 @@ use http::Extensions;
 use ratchet_core::{Context, Destination, Failure};
 use reqwest::{Body, Request, Response};
 use reqwest_middleware::{Error, Middleware, Next};
+use tracing::Instrument as _;
 
 use crate::answer::Answer;
 use crate::health::report;
@@ -36,6 +37,7 @@ use crate::identity::put_identity;
 use crate::prepare::{Terms, pin, prepare};
 use crate::reading::{not_answered, read_answer, read_error};
 use crate::request::conclude;
+use crate::trace::traced;
 
 /// Sends a request under the identity of the [`Context`] in its extensions, and passes on no answer but one that says that
 /// the effect happened.
@@ -125,8 +127,9 @@ async fn deliver(
     let pin = pin(ctx, &mut request, &terms).await?;
     put_identity(&mut request, ctx, &pin)?;
     let asked = request.url().clone();
+    let span = traced(&mut request, ctx);
     let sending = ctx.begin_send();
-    let read = match next.run(request, extensions).await {
+    let read = match next.run(request, extensions).instrument(span).await {
         Ok(response) => read_answer(response, &asked, ctx.contract()).await,
         Err(Error::Reqwest(error)) => Err(read_error_of_any_client(&error)),
         // Another middleware after this one: nobody knows what it did.

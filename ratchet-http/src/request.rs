@@ -6,6 +6,7 @@ use ratchet_core::{Context, Destination, Failure, Sending};
 use reqwest::RequestBuilder;
 use reqwest::header::CONTENT_TYPE;
 use serde::Serialize;
+use tracing::Instrument as _;
 
 use crate::answer::Answer;
 use crate::form::encoded;
@@ -14,6 +15,7 @@ use crate::identity::put_identity;
 use crate::json::sorted;
 use crate::prepare::{Terms, pin, prepare, unsendable};
 use crate::reading::{read_answer, read_error};
+use crate::trace::traced;
 
 /// A request that has no identity yet, and so cannot be delivered.
 #[derive(Debug, Clone, Copy)]
@@ -187,12 +189,16 @@ impl Request<&Context> {
         let pin = pin(ctx, &mut request, &self.terms).await?;
         put_identity(&mut request, ctx, &pin)?;
         let asked = request.url().clone();
+        let span = traced(&mut request, ctx);
         // Unless an answer says otherwise below, this send stays unknown: also if this future is dropped.
         let sending = ctx.begin_send();
-        let read = match self.http.execute(request).await {
-            Ok(response) => read_answer(response, &asked, ctx.contract()).await,
-            Err(error) => Err(read_error(&error)),
+        let read = async {
+            match self.http.execute(request).await {
+                Ok(response) => read_answer(response, &asked, ctx.contract()).await,
+                Err(error) => Err(read_error(&error)),
+            }
         };
+        let read = read.instrument(span).await;
         report(admitted, &read);
         conclude(sending, read)
     }

@@ -27,7 +27,9 @@ CREATE TABLE ratchet.records (
     input text COLLATE "C",
     -- The group, and what the record comes after, as JSON; NULL for most.
     group_id text COLLATE "C",
-    comes_after text COLLATE "C"
+    comes_after text COLLATE "C",
+    -- Where in which trace it was asked for (W3C Trace Context).
+    trace text COLLATE "C"
 );
 
 CREATE SEQUENCE ratchet.records_id OWNED BY ratchet.records.id;

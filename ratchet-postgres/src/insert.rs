@@ -30,10 +30,10 @@ macro_rules! insert_records {
     };
     (linked) => {
         insert_records!(
-            ", $19::text[], $20::text[]",
-            ", group_id, comes_after",
-            ", group_id, comes_after, after_id",
-            ", w.group_id, w.comes_after, $21::bigint",
+            ", $19::text[], $20::text[], $22::text[]",
+            ", group_id, comes_after, trace",
+            ", group_id, comes_after, trace, after_id",
+            ", w.group_id, w.comes_after, w.trace, $21::bigint",
             ", comes_after",
             ", state",
             ", CASE WHEN comes_after IS NULL THEN 'pending' ELSE 'waiting' END"
@@ -96,7 +96,9 @@ pub(crate) async fn insert(
         policies.add(&record.policy)?;
         contracts.add(&record.effect.contract)?;
     }
-    let linked = records.iter().any(|record| record.group.is_some() || record.after.is_some());
+    let linked = records.iter().any(|record| {
+        record.group.is_some() || record.after.is_some() || record.trace.is_some()
+    });
     let mut query = sqlx::query(if linked { insert_records!(linked) } else { insert_records!() })
         .bind(terms.now)
         .bind(column(&sorted, |(_, record)| record.id.namespace.as_str()))
@@ -120,7 +122,8 @@ pub(crate) async fn insert(
         query = query
             .bind(column(&sorted, |(_, record)| record.group.as_ref().map(GroupId::as_str)))
             .bind(column(&sorted, |(_, record)| record.after.as_ref().map(After::to_stored)))
-            .bind(predecessor.row());
+            .bind(predecessor.row())
+            .bind(column(&sorted, |(_, record)| record.trace.map(|place| place.to_string())));
     }
     let row = query.fetch_one(connection).await.while_trying("insert records")?;
     let mut row = InOrder::new(&row);

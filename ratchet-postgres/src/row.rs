@@ -29,7 +29,7 @@ pub(crate) use now;
 macro_rules! record_columns {
     () => {
         "r.id, r.namespace, r.operation, r.key, r.generation, r.version, r.fingerprint, r.input, r.policy, r.contract, \
-         r.group_id, r.comes_after, r.created_at, p.queue, p.priority, p.state, p.ready_at, p.token, p.lease_until, \
+         r.group_id, r.comes_after, r.trace, r.created_at, p.queue, p.priority, p.state, p.ready_at, p.token, p.lease_until, \
          p.attempt_worker, p.attempt_started_at, p.attempts, p.spent, p.may_be_applied, p.first_started_at, p.pin, \
          p.cancel_requested, p.risk_accepted, p.result, p.cause, p.uncertainty, p.reconcile_at, p.settled_at, \
          p.has_steps, p.record_id, r.ended_at, r.ended_as"
@@ -201,6 +201,7 @@ pub(crate) fn read<'a>(row: &mut InOrder<'a>, known: &mut Snapshots<'a>) -> Resu
     let record = Record {
         group: row.next::<Option<&str>>()?.map(by_name).transpose()?,
         after: row.after(&id.namespace)?,
+        trace: row.next::<Option<&str>>()?.map(by_name).transpose()?,
         id,
         version,
         fingerprint,

@@ -265,6 +265,7 @@ mod tests {
             group: None,
             after: None,
             renewal: None,
+            trace: None,
         };
         let _ = ledger.submit(vec![submission]).await.unwrap();
         id

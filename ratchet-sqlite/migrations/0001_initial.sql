@@ -39,7 +39,9 @@ CREATE TABLE ratchet_records (
     -- Most records have neither: the group, and the record that it comes after, by its number and as JSON.
     group_id TEXT,
     after_id INTEGER,
-    comes_after TEXT
+    comes_after TEXT,
+    -- Where in which trace it was asked for (W3C Trace Context).
+    trace TEXT
 ) STRICT;
 
 CREATE UNIQUE INDEX ratchet_records_identity ON ratchet_records (namespace, operation, key, generation);

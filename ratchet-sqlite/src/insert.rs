@@ -10,13 +10,14 @@ use crate::error::{Fault, While as _};
 use crate::hex;
 use crate::row::{ROWS_PER_STATEMENT, rows_as_json};
 
-/// Makes records of the rows in `?1`: a key, a fingerprint and an input each.
+/// Makes records of the rows in `?1`: a key, a fingerprint, an input and a place in a trace each.
 macro_rules! insert {
     () => {
         "INSERT INTO ratchet_records (namespace, operation, key, generation, version, fingerprint, queue, priority, \
-             created_at, state, ready_at, policy, contract, input, group_id, after_id, comes_after) \
+             created_at, state, ready_at, policy, contract, input, group_id, after_id, comes_after, \
+             trace) \
          SELECT ?2, ?3, value ->> 0, ?4, ?5, unhex(value ->> 1), ?6, ?7, ?8, ?9, ?10, ?11, ?12, value ->> 2, ?13, ?14, \
-             ?15 FROM json_each(?1)"
+             ?15, value ->> 3 FROM json_each(?1)"
     };
 }
 
@@ -88,7 +89,7 @@ fn are_distinct(records: &[&Record]) -> bool {
     keys.windows(2).all(|two| two[0] != two[1])
 }
 
-/// Whether new records differ in nothing but their key, fingerprint and input.
+/// Whether new records differ in nothing but their key, fingerprint, input and trace.
 fn are_alike(one: &Record, other: &Record) -> bool {
     one.id.namespace == other.id.namespace
         && one.id.operation == other.id.operation
@@ -114,7 +115,10 @@ async fn run(
     let Some(first) = records.first() else { return Ok(0) };
     let rows: Vec<_> = records
         .iter()
-        .map(|record| (record.id.key.as_str(), hex::encode(&record.fingerprint), record.input.as_str()))
+        .map(|record| {
+            let fingerprint = hex::encode(&record.fingerprint);
+            (record.id.key.as_str(), fingerprint, record.input.as_str(), record.trace)
+        })
         .collect();
     let done = sqlx::query(statement)
         .bind(rows_as_json(&rows)?)

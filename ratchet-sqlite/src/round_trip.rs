@@ -38,6 +38,7 @@ fn bare() -> Record {
         priority: Priority(i16::MIN),
         group: None,
         after: None,
+        trace: None,
         created_at: Timestamp::from_millis(-5),
         state: State::Pending,
         ready_at: Timestamp::from_millis(i64::MAX),

@@ -23,7 +23,7 @@ macro_rules! record_json {
          r.priority, r.created_at, r.state, r.ready_at, r.token, r.lease_worker, r.lease_until, r.lease_started_at, \
          r.attempts, r.spent, r.may_be_applied, r.first_started_at, r.pin, r.cancel_requested, r.risk_accepted, \
          r.cause, r.uncertainty, r.reconcile_at, r.settled_at, r.result, r.policy, r.contract, r.input, r.group_id, \
-         r.comes_after, iif(r.token = 0, '[]', ( \
+         r.comes_after, r.trace, iif(r.token = 0, '[]', ( \
              SELECT json_group_array(json_object('name', s.name, 'state', s.state, \
                  'may_be_applied', json(iif(s.may_be_applied, 'true', 'false')), \
                  'first_started_at', s.first_started_at, \

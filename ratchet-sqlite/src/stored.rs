@@ -7,7 +7,7 @@ use ratchet_core::decide::Stored;
 use ratchet_core::{
     After, Effect, Fingerprint, Generation, GroupId, Key, Lease, Namespace, OperationName, Payload, Policy,
     Priority, Queue, Record, RecordId, State, Step, StepName, Terms, Timestamp, Token, Tombstone,
-    Uncertainty, Version, WorkerId, serde_json,
+    TraceParent,    Uncertainty, Version, WorkerId, serde_json,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -57,6 +57,7 @@ struct RecordRow<'a> {
     input: Cow<'a, str>,
     group_id: Option<GroupId>,
     comes_after: Option<String>,
+    trace: Option<TraceParent>,
     #[serde(borrow)]
     steps: Cow<'a, str>,
 }
@@ -124,6 +125,7 @@ pub(crate) fn read(text: &[u8], snapshots: &mut Snapshots) -> Result<(i64, Recor
     };
     let record = Record {
         group: row.group_id,
+        trace: row.trace,
         after: row.comes_after.map(|after| read_after(&id.namespace, &after)).transpose()?,
         id,
         version: row.version,

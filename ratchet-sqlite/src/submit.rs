@@ -50,7 +50,7 @@ use crate::{audit, insert, overview, schema};
 /// #     input: Payload::encode("inv_2048", Payload::LARGEST_INPUT)?,
 /// #     compared: None,
 /// #     policy: Policy::DEFAULT, contract: Contract::NONE.terms(), not_before: None, queue: Queue::DEFAULT,
-/// #     priority: Priority(0), group: None, after: None, renewal: None,
+/// #     priority: Priority(0), group: None, after: None, renewal: None, trace: None,
 /// # };
 /// let pool = sqlx::SqlitePool::connect_with(options).await?;
 /// ratchet_sqlite::migrate(&mut *pool.acquire().await?).await?;

@@ -31,7 +31,7 @@ use crate::contract::Contract;
 use crate::decide::{Answer, Command};
 use crate::failure::Failure;
 use crate::ledger::SharedLedger;
-use crate::model::{Cause, CauseKind, Effect, Outcome, Record, RecordId, SecretId, StepName, Token, Version};
+use crate::model::{Cause, CauseKind, Effect, Outcome, Record, RecordId, SecretId, StepName, Token, TraceParent, Version};
 use crate::operation::States;
 use crate::reconcile::{About, Inquiry};
 use crate::time::Timestamp;
@@ -53,6 +53,7 @@ struct Attempt {
     version: Version,
     number: u32,
     token: Token,
+    trace: Option<TraceParent>,
     lease: Arc<LeaseClock>,
     cancellation: Arc<Cancellation>,
     orders: Box<dyn Orders>,
@@ -100,6 +101,7 @@ impl Context {
             version: record.version.clone(),
             number: record.attempts,
             token: record.token,
+            trace: record.trace,
             lease,
             cancellation,
             orders,
@@ -172,6 +174,13 @@ impl Context {
     #[must_use]
     pub fn token(&self) -> Token {
         self.attempt.token
+    }
+
+    /// Where in which trace the next call belongs, to be handed on in a header `traceparent`: at the current span, or at that
+    /// of the producer where no spans are recorded. Destination clients send it; it is never part of what is pinned.
+    #[must_use]
+    pub fn trace_parent(&self) -> Option<TraceParent> {
+        crate::trace::current().or(self.attempt.trace)
     }
 
     /// Why the handler should stop, if it should.

@@ -81,6 +81,7 @@ fn submitted(spec: &Spec, id: RecordId) -> Record {
         group: None,
         after: None,
         renewal: None,
+        trace: None,
     };
     match decide_submission(None, &submission, Timestamp::EPOCH) {
         SubmitDecision::Insert { record, .. } => *record,

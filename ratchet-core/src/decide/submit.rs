@@ -155,6 +155,7 @@ fn insert(id: RecordId, submission: &Submission, before: State, now: Timestamp) 
         priority: submission.priority,
         group: submission.group.clone(),
         after: submission.after.clone(),
+        trace: submission.trace,
         created_at: now,
         state,
         ready_at: submission.not_before.map_or(now, |at| at.max(now)),

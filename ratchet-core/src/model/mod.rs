@@ -14,6 +14,7 @@ mod payload;
 mod pin;
 mod record;
 mod submission;
+mod trace_parent;
 mod volatile;
 
 pub use after::{After, Branch, Ending};
@@ -35,5 +36,6 @@ pub use payload::{Fingerprint, Payload, PayloadError};
 pub use pin::{KeptRequest, Pin, Recipe, RequestFingerprint, Scope};
 pub use record::{Lease, Priority, Record, State, Token, Tombstone, Uncertainty};
 pub use submission::{Conflict, Renewal, Submission, Submitted};
+pub use trace_parent::{TraceParent, TraceParentError};
 pub(crate) use volatile::ObjectKind;
 pub use volatile::VolatileFields;

@@ -11,6 +11,7 @@ use super::effect::{Effect, Step};
 use super::identity::RecordId;
 use super::name::{GroupId, Queue, StepName, Version, WorkerId};
 use super::payload::{Fingerprint, Payload};
+use super::trace_parent::TraceParent;
 use crate::ledger::Served;
 use crate::policy::{OnUnknown, Policy};
 use crate::time::Timestamp;
@@ -36,6 +37,8 @@ pub struct Record {
     pub group: Option<GroupId>,
     /// After which record it comes.
     pub after: Option<After>,
+    /// Where in which trace it was asked for first.
+    pub trace: Option<TraceParent>,
     /// When it was submitted.
     pub created_at: Timestamp,
     /// What is the case now.

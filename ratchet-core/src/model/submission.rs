@@ -5,6 +5,7 @@ use super::identity::RecordId;
 use super::name::{GroupId, Queue, Version};
 use super::payload::{Fingerprint, Payload};
 use super::record::{Priority, State};
+use super::trace_parent::TraceParent;
 use crate::contract::Terms;
 use crate::policy::Policy;
 use crate::time::Timestamp;
@@ -36,6 +37,8 @@ pub struct Submission {
     pub after: Option<After>,
     /// Asks for a new legitimate action after a definite end.
     pub renewal: Option<Renewal>,
+    /// Where in which trace it is asked for; no part of its identity, and no other input if it differs.
+    pub trace: Option<TraceParent>,
 }
 
 impl Submission {

@@ -11,10 +11,11 @@ use super::{Codec, Mark, Operation, OutputOf, key_of};
 use crate::ledger::LedgerError;
 use crate::model::{
     Conflict, Fingerprint, Generation, NameError, Namespace, Payload, PayloadError, Priority, Queue,
-    RecordId, Renewal, State, Submission, Submitted, Version,
+    RecordId, Renewal, State, Submission, Submitted, TraceParent, Version,
 };
 use crate::telemetry;
 use crate::time::Timestamp;
+use crate::trace;
 
 /// Key and namespace that fit within the limit whatever the generation: its mark has eleven bytes at the most, and that of
 /// the namespace one.
@@ -31,6 +32,7 @@ pub struct Request<O> {
     queue: Option<Result<Queue, NameError>>,
     priority: Option<Priority>,
     renewal: Option<(Generation, Renewal)>,
+    trace: Option<TraceParent>,
     operation: PhantomData<fn() -> O>,
 }
 
@@ -44,6 +46,7 @@ impl<O> Clone for Request<O> {
             queue: self.queue.clone(),
             priority: self.priority,
             renewal: self.renewal.clone(),
+            trace: self.trace,
             operation: PhantomData,
         }
     }
@@ -57,6 +60,7 @@ impl<O> PartialEq for Request<O> {
             && self.queue == other.queue
             && self.priority == other.priority
             && self.renewal == other.renewal
+            && self.trace == other.trace
     }
 }
 
@@ -71,6 +75,7 @@ impl<O> fmt::Debug for Request<O> {
             .field("queue", &self.queue)
             .field("priority", &self.priority)
             .field("renewal", &self.renewal)
+            .field("trace", &self.trace)
             .finish_non_exhaustive()
     }
 }
@@ -98,6 +103,7 @@ impl<O: Operation> Request<O> {
             queue: None,
             priority: None,
             renewal: None,
+            trace: None,
             operation: PhantomData,
         }
     }
@@ -124,6 +130,13 @@ impl<O: Operation> Request<O> {
     /// More urgent (or less) than the operation usually is.
     pub fn priority(mut self, priority: i16) -> Self {
         self.priority = Some(Priority(priority));
+        self
+    }
+
+    /// Asked for at this place of a trace, which workers go on with, and hand on to the destination. Unless said otherwise it
+    /// is that of the current span, where the feature `otel` is on and its layer installed.
+    pub fn trace_parent(mut self, place: TraceParent) -> Self {
+        self.trace = Some(place);
         self
     }
 
@@ -178,6 +191,7 @@ impl<O: Operation> Request<O> {
             group: None,
             after: None,
             renewal,
+            trace: self.trace.or_else(trace::current),
         })
     }
 }

@@ -19,6 +19,7 @@ use super::{Shared, attempt, heartbeat, reconcile, report, restored};
 use crate::context::{CancelReason, Reading};
 use crate::ledger::{Claim, LedgerError, purge_all};
 use crate::telemetry;
+use crate::trace;
 
 /// How many leases that are over are decided about at once.
 const EXPIRE_BATCH: usize = 256;
@@ -225,7 +226,8 @@ impl<'a> Filling<'a> {
         for record in records {
             let span = tracing::info_span!("attempt",
                 operation = %record.id.operation, version = %record.version, key = %record.id.digest(),
-                token = record.token.get(), attempt = tracing::field::Empty);
+                token = record.token.get(), attempt = tracing::field::Empty, otel.kind = "consumer");
+            trace::continues(&span, record.trace);
             // Held before the task runs, so that a shutdown in between reaches it.
             let held = Held::new(shared, &record, asked);
             let place = shared.slots.queue();

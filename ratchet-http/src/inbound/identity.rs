@@ -57,6 +57,7 @@ pub(super) fn submission(
         after: None,
         queue: Queue::DEFAULT,
         renewal: None,
+        trace: None,
     }
 }
 

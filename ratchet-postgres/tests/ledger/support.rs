@@ -55,6 +55,7 @@ pub(crate) fn submission(invoice: &str) -> Submission {
         group: None,
         after: None,
         renewal: None,
+        trace: None,
     }
 }
 

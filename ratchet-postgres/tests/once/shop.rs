@@ -75,6 +75,7 @@ impl Shop {
             group: None,
             after: None,
             renewal: None,
+            trace: None,
         };
         self.ledger.submit(vec![submission]).await.unwrap();
     }

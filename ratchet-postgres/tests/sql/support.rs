@@ -62,6 +62,7 @@ pub(crate) fn submission(namespace: &str, invoice: &str, cents: i64) -> Submissi
         group: None,
         after: None,
         renewal: None,
+        trace: None,
     }
 }
 

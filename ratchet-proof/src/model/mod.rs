@@ -151,6 +151,7 @@ fn submission(scenario: &Scenario) -> Submission {
         group: None,
         after: None,
         renewal: None,
+        trace: None,
     }
 }
 

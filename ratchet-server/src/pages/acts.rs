@@ -173,6 +173,7 @@ mod tests {
             group: None,
             after: None,
             renewal: None,
+            trace: None,
         };
         let SubmitDecision::Insert { record, .. } = decide_submission(None, &submission, NOW) else {
             panic!("a new key makes a record");

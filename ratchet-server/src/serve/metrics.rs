@@ -67,8 +67,13 @@ impl Metrics {
             counted.at = Some(Instant::now());
         }
         drop(counted);
-        self.handle.run_upkeep();
+        self.tidy();
         Ok(self.handle.render())
+    }
+
+    /// Adds latencies up, which are kept one by one until then: also where nobody asks for metrics.
+    pub(super) fn tidy(&self) {
+        self.handle.run_upkeep();
     }
 }
 

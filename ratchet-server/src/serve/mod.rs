@@ -20,6 +20,7 @@ mod stop;
 mod store_clock;
 #[cfg(feature = "testing")]
 pub(crate) mod testing;
+mod telemetry;
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -30,12 +31,12 @@ use axum::Router;
 use clap::Args;
 use ratchet::ledger::HighWaterFile;
 use tokio::net::TcpListener;
-use tracing::level_filters::LevelFilter;
 
 pub(crate) use app::App;
 pub(crate) use body::{Json, read as read_body};
 use limits::Limits;
 use stop::StopSignals;
+use telemetry::Telemetry;
 
 use crate::error::Error;
 use crate::operate::store::StoreAddress;
@@ -48,9 +49,8 @@ pub(crate) struct ServeArguments {
     /// Where to listen; port 0 takes a free one. Put a proxy that speaks TLS in front of it for other machines.
     #[arg(long, default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// What is logged on standard error, as JSON: `off`, `error`, `warn`, `info`, `debug`.
-    #[arg(long, default_value = "info")]
-    log: LevelFilter,
+    #[command(flatten)]
+    telemetry: Telemetry,
     /// A file that outlives the server, on another disk than the store, in which the store's high-water mark is kept: a
     /// restored backup is recognised by it. Unless named, a store in a file has it beside that, and one on a server has none.
     #[arg(long)]
@@ -61,11 +61,11 @@ pub(crate) struct ServeArguments {
 
 /// Serves until SIGTERM or SIGINT, and then until what is under way has ended.
 pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Error> {
-    let log = tracing_subscriber::fmt().json().flatten_event(true).with_span_list(false);
-    log.with_max_level(arguments.log).with_writer(io::stderr).init();
+    let telemetry = arguments.telemetry.install()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(arguments))?;
-    Ok(ExitCode::SUCCESS)
+    let served = runtime.block_on(serve(arguments));
+    telemetry.end();
+    served.map(|()| ExitCode::SUCCESS)
 }
 
 /// Prints the description of the protocol.

@@ -8,8 +8,10 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
+use ratchet::{RecordId, TraceParent, trace};
 use tokio::sync::Semaphore;
 use tracing::Instrument as _;
+use tracing::field::Empty;
 
 use super::problem::Problem;
 use super::{App, metrics};
@@ -27,8 +29,11 @@ async fn observe(State(places): State<Arc<Semaphore>>, request: Request, next: N
     let id = request_id(request.headers());
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
     let method = request.method().clone();
-    let trace = trace_parent(request.headers()).and_then(trace_of);
-    let span = tracing::info_span!("request", id = %show(&id), %method, route, trace);
+    let asked = trace_parent(request.headers());
+    let trace = asked.map(|asked| format!("{:032x}", asked.trace()));
+    let span = tracing::info_span!("request", id = %show(&id), %method, route, trace, operation = Empty, key = Empty,
+        otel.name = format!("{method} {route}"), otel.kind = "server");
+    trace::continues(&span, asked);
     let begun = Instant::now();
     let mut response = match places.try_acquire() {
         Ok(_place) => next.run(request).instrument(span.clone()).await,
@@ -74,34 +79,21 @@ fn show(id: &HeaderValue) -> &str {
     id.to_str().unwrap_or("none")
 }
 
-/// Where in which trace a caller says the request belongs (W3C Trace Context): `00-TRACE-SPAN-FLAGS`.
-pub(crate) fn trace_parent(headers: &HeaderMap) -> Option<&str> {
-    let header = headers.get(TRACE_PARENT)?.to_str().ok()?;
-    (header.len() <= 128 && trace_of(header).is_some()).then_some(header)
+/// Where in which trace a caller says that the request belongs.
+pub(crate) fn trace_parent(headers: &HeaderMap) -> Option<TraceParent> {
+    headers.get(TRACE_PARENT)?.to_str().ok()?.parse().ok()
 }
 
-fn trace_of(header: &str) -> Option<&str> {
-    let mut parts = header.split('-');
-    let (version, trace) = (parts.next()?, parts.next()?);
-    let hexadecimal = |text: &str, length| {
-        text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    };
-    let sound = hexadecimal(version, 2) && version != "ff" && hexadecimal(trace, 32);
-    (sound && trace.bytes().any(|byte| byte != b'0')).then_some(trace)
+/// The request is about this record, for whoever follows it in the log or in a trace.
+pub(crate) fn is_about(id: &RecordId) {
+    let span = tracing::Span::current();
+    span.record("operation", id.operation.as_str());
+    span.record("key", tracing::field::display(id.digest()));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_trace_is_read_as_w3c_writes_it() {
-        let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
-        assert_eq!(trace_of(&format!("00-{trace}-00f067aa0ba902b7-01")), Some(trace));
-        for wrong in ["", "00", "00-1", &format!("ff-{trace}-0-0"), &format!("00-{}-0-0", "0".repeat(32))] {
-            assert_eq!(trace_of(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn an_id_that_could_forge_a_log_is_replaced() {

@@ -1,11 +1,11 @@
 //! Puts a step on record.
 
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use ratchet::ledger::Served;
 use ratchet::{
     After, Branch, Generation, GroupId, Key, OperationName, Payload, PayloadError, RecordId, Stored,
-    Submission, Submitted, Version,
+    Submission, Submitted, TraceParent, Version, trace,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,8 +14,9 @@ use utoipa::ToSchema;
 use super::names::{self, JobId, StepId};
 use super::policy::{self, Wishes};
 use super::record::{is_own, result_of, seen_by};
-use super::runs;
+use super::runs::{self, Run};
 use crate::serve::auth::{Grant, Producer};
+use crate::serve::observe::{is_about, trace_parent};
 use crate::serve::problem::{Problem, Problems};
 use crate::serve::{App, Json};
 
@@ -98,11 +99,15 @@ pub(super) async fn enqueue(
     State(app): State<App>,
     Producer(grant): Producer,
     Path(run): Path<String>,
+    headers: HeaderMap,
     Json(body): Json<EnqueueBody>,
 ) -> Result<(StatusCode, Json<Enqueued>), Problem> {
     app.require_taking()?;
     let (group, run) = runs::own(&app, &grant, &run).await?;
-    let submission = submission(&app, &grant, group, body).await?;
+    let submission = Submission {
+        trace: place_in_trace(&headers, &run),
+        ..submission(&app, &grant, group, body).await?
+    };
     // What a finished run has enqueued may be asked for again.
     if !run.is_open() && app.ledger().find(submission.id.clone()).await?.is_none() {
         return Err(Problem::refused("RUN_FINISHED", "the run is finished and takes no more steps"));
@@ -123,6 +128,12 @@ pub(super) async fn enqueue(
             Err(Problem::refused("IDEMPOTENCY_KEY_EXPIRED", text))
         }
     }
+}
+
+/// Where in which trace the call belongs: what it says itself, or else what the one that started the run did.
+fn place_in_trace(headers: &HeaderMap, run: &Run) -> Option<TraceParent> {
+    let told = trace_parent(headers);
+    if told.is_none() && run.trace.is_some() { run.trace } else { trace::current().or(told) }
 }
 
 async fn submission(
@@ -162,6 +173,7 @@ async fn submission(
         group: Some(group),
         after,
         renewal: None,
+        trace: None,
     })
 }
 
@@ -221,6 +233,7 @@ fn tell(id: &RecordId, answer: &Submitted) {
         Submitted::Conflict(_) => "conflict",
         Submitted::Expired { .. } => "expired",
     };
+    is_about(id);
     tracing::info!(operation = %id.operation, key = %id.digest(), answer, "submitted");
     metrics::counter!("ratchet_submitted_total", "operation" => id.operation.to_string(), "answer" => answer)
         .increment(1);

@@ -2,14 +2,13 @@
 
 use ratchet::decide::Command;
 use ratchet::ledger::{Cursor, Declared, Order};
-use ratchet::{LedgerError, Record, WorkerId};
+use ratchet::{LedgerError, Record, TraceParent, WorkerId, trace};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::lease::Leased;
 use super::names::{JobId, StepId};
-use super::runs::Run;
 use super::workers::lease_of;
 use crate::serve::App;
 use crate::serve::auth::Grant;
@@ -35,15 +34,15 @@ pub(super) struct JobBody {
     timeout_ms: u64,
     /// To be shown with heartbeats and the report.
     lease_token: String,
-    /// The header `traceparent` with which the run was started.
+    /// Where in which trace it was enqueued, as the header `traceparent` says it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    traceparent: Option<String>,
+    #[schema(value_type = Option<String>)]
+    traceparent: Option<TraceParent>,
 }
 
 /// What has to be known of a leased record before its handler is entered.
 struct Known {
     at: Cursor,
-    traceparent: Option<String>,
     /// What is declared about its operation, where that is stricter than what it was enqueued with.
     stricter: Option<Declared>,
 }
@@ -58,7 +57,7 @@ pub(super) async fn hand_out(
 ) -> Result<Option<JobBody>, Problem> {
     // The lease of a record that nobody can execute is left to its end: others have their turn meanwhile.
     let job = of_record(record)?;
-    let begun = match known(app, grant, record).await {
+    let begun = match known(app, record).await {
         Ok(known) => start(app, record, known.stricter.as_ref()).await.map(|began| began.then_some(known)),
         Err(error) => Err(error),
     };
@@ -71,16 +70,15 @@ pub(super) async fn hand_out(
             return Err(error.into());
         }
     };
-    let Known { at, traceparent, .. } = known;
+    let at = known.at;
     let token = record.token;
     place.take((at, token), lease_of(record));
-    tracing::info!(operation = %record.id.operation, key = %record.id.digest(), %token, %worker, "handed out");
     let leased = Leased { namespace: &grant.namespace, place: at.0, worker: worker.as_str() };
     Ok(Some(JobBody {
         job_id: JobId(at).to_string(),
         step_id: StepId(at).to_string(),
         lease_token: app.leases().text(&leased, token),
-        traceparent,
+        traceparent: handed_out(record, worker),
         ..job
     }))
 }
@@ -103,18 +101,17 @@ fn of_record(record: &Record) -> Result<JobBody, Problem> {
     })
 }
 
-async fn known(app: &App, grant: &Grant, record: &Record) -> Result<Known, LedgerError> {
+async fn known(app: &App, record: &Record) -> Result<Known, LedgerError> {
     let served = record.served();
-    let (at, traceparent, declared, now) = tokio::try_join!(
+    let (at, declared, now) = tokio::try_join!(
         place(app, record),
-        trace_of(app, grant, record),
         app.declared(&served),
         app.store_now()
     )?;
     metrics::histogram!("ratchet_claim_wait_seconds", "operation" => record.id.operation.to_string())
         .record(now.since(record.ready_at).as_secs_f64());
     let stricter = declared.filter(|declared| record.is_laxer_than(&declared.policy));
-    Ok(Known { at, traceparent, stricter })
+    Ok(Known { at, stricter })
 }
 
 async fn place(app: &App, record: &Record) -> Result<Cursor, LedgerError> {
@@ -122,11 +119,14 @@ async fn place(app: &App, record: &Record) -> Result<Cursor, LedgerError> {
     places.into_iter().next().flatten().ok_or(LedgerError::Closed)
 }
 
-/// The trace that the record's run belongs to.
-async fn trace_of(app: &App, grant: &Grant, record: &Record) -> Result<Option<String>, LedgerError> {
-    let Some(group) = &record.group else { return Ok(None) };
-    let run: Option<Run> = app.shelf().recent(&grant.namespace, group.as_str()).await?;
-    Ok(run.and_then(|run| run.trace))
+/// Says that a job is handed out, and where in the trace of its producer the worker goes on.
+fn handed_out(record: &Record, worker: &WorkerId) -> Option<TraceParent> {
+    let span = tracing::info_span!("hand out",
+        operation = %record.id.operation, version = %record.version, key = %record.id.digest(),
+        token = record.token.get(), %worker, otel.kind = "consumer");
+    trace::continues(&span, record.trace);
+    span.in_scope(|| tracing::info!("handed out"));
+    trace::place_of(&span).or(record.trace)
 }
 
 /// Writes down that the handler is entered, with a lease that fits the pace of the worker's heartbeats. `false` if somebody

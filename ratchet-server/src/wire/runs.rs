@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use ratchet::ledger::Filter;
-use ratchet::{DocumentKind, GroupId, LedgerError, Namespace, Timestamp};
+use ratchet::{DocumentKind, GroupId, LedgerError, Namespace, Timestamp, TraceParent};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -30,7 +30,7 @@ pub(super) struct Run {
     finished_at: Option<Timestamp>,
     /// Where in which trace its producer started it, for the workers of its steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) trace: Option<String>,
+    pub(super) trace: Option<TraceParent>,
 }
 
 impl Kept for Run {
@@ -133,7 +133,7 @@ pub(super) async fn start(
         environment: body.environment_id,
         started_at: app.now(),
         finished_at: None,
-        trace: trace_parent(&headers).map(str::to_owned),
+        trace: trace_parent(&headers),
     };
     let id = names::new_run(app.now())?;
     app.shelf().create(&grant.namespace, id.as_str(), &run).await?;

@@ -222,5 +222,6 @@ pub(crate) fn submission(
         group: None,
         after: None,
         renewal: None,
+        trace: None,
     }
 }

@@ -82,6 +82,7 @@ async fn attempt() -> Context {
         group: None,
         after: None,
         renewal: None,
+        trace: None,
     };
     ledger.submit(vec![submission]).await.unwrap();
     let claim = Claim {

@@ -57,6 +57,7 @@ pub(crate) fn submission(invoice: &str) -> Submission {
         group: None,
         after: None,
         renewal: None,
+        trace: None,
     }
 }
 

@@ -151,6 +151,7 @@ fn submission(key: &str) -> Submission {
         group: None,
         after: None,
         renewal: None,
+        trace: None,
     }
 }
 

@@ -75,6 +75,7 @@ pub(super) fn submission(key: &str) -> Submission {
         group: None,
         after: None,
         renewal: None,
+        trace: None,
     }
 }
 

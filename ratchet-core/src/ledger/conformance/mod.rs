@@ -102,6 +102,7 @@ macro_rules! conformance {
         $crate::conformance_cases! { $make;
             submit {
                 a_new_key_makes_a_pending_record,
+                a_trace_is_kept_and_is_no_part_of_the_action,
                 a_repetition_is_told_what_is_on_record,
                 a_repetition_of_a_success_receives_its_result,
                 another_input_conflicts_and_changes_nothing,

@@ -8,7 +8,7 @@ use crate::contract::Contract;
 use crate::ledger::Filter;
 use crate::model::{
     Conflict, Effect, Fingerprint, Generation, Namespace, OperationName, Payload, Priority, Queue, Record,
-    RecordId, State, Submission, Submitted, Token, Version,
+    RecordId, State, Submission, Submitted, Token, TraceParent, Version,
 };
 
 fn existing(key: &str, state: State) -> Submitted {
@@ -29,6 +29,7 @@ pub async fn a_new_key_makes_a_pending_record(fixture: Fixture) {
         priority: Priority(0),
         group: None,
         after: None,
+        trace: None,
         created_at: STARTED_AT,
         state: State::Pending,
         ready_at: STARTED_AT,
@@ -49,6 +50,18 @@ pub async fn a_new_key_makes_a_pending_record(fixture: Fixture) {
     assert_eq!(fixture.record(&id("invoice:1")).await, expected);
     assert_eq!(fixture.attempts(&id("invoice:1")).await, []);
     assert_eq!(fixture.audit(&id("invoice:1")).await, []);
+}
+
+/// Where in a trace it was asked for is kept, and one that is asked for elsewhere is the same action.
+pub async fn a_trace_is_kept_and_is_no_part_of_the_action(fixture: Fixture) {
+    let places = [1, 2].map(|span| TraceParent::new(7, span, 1));
+    let asked = |key: &str, trace| Submission { trace, ..submission(key) };
+    let _ = fixture.submit(asked("invoice:1", places[0])).await;
+    let _ = fixture.submit(asked("invoice:2", None)).await;
+    assert_eq!(fixture.submit(asked("invoice:1", places[1])).await, existing("invoice:1", State::Pending));
+    assert_eq!(fixture.record(&id("invoice:1")).await.trace, places[0]);
+    assert_eq!(fixture.record(&id("invoice:2")).await.trace, None);
+    assert_eq!(fixture.claimed(&id("invoice:1")).await.trace, places[0]);
 }
 
 /// The same submission again is told the state, and leaves the record as it was.
