@@ -143,8 +143,8 @@ impl RestoreGuard {
     ///
     /// For a drive with a beat of its own, which looks every second; others ask [`may_execute`](Self::may_execute).
     pub async fn look(&self) -> bool {
-        let mut last = self.last.lock().await;
         let doubted = self.doubted.load(Ordering::Acquire);
+        let mut last = self.last.lock().await;
         // Whoever is given up in the middle of a look has covered nothing.
         let worked = self.worked.load(Ordering::Acquire);
         let found = self.compare(worked != self.covered.load(Ordering::Acquire)).await;
@@ -242,6 +242,7 @@ async fn keep(file: &HighWaterFile, mark: HighWaterMark) -> io::Result<()> {
 mod tests {
     use std::future::{Future, ready};
     use std::pin::Pin;
+    use std::sync::mpsc::{Sender, channel};
 
     use super::*;
     use crate::ledger::MemoryLedger;
@@ -256,43 +257,57 @@ mod tests {
         ledger.mark().await.unwrap().mark.raised
     }
 
-    /// Goes on with a look until it waits for something.
-    async fn begun(look: &mut Pin<Box<impl Future<Output = bool>>>) {
+    /// A look that has begun and waits for the file, which somebody else keeps busy until the end of the test.
+    async fn waiting<'a>(guard: &'a RestoreGuard) -> (Pin<Box<impl Future<Output = bool> + 'a>>, Sender<()>) {
+        let (done, busy) = channel();
+        drop(spawn_blocking(move || busy.recv()));
+        let mut look = Box::pin(guard.look());
         tokio::select! {
             biased;
-            _ = look => panic!("a look waits for a file"),
+            _ = &mut look => panic!("it waits"),
             () = ready(()) => {}
         }
+        (look, done)
     }
 
-    #[tokio::test]
-    async fn what_a_look_that_was_given_up_did_not_cover_the_next_one_covers() {
-        let ledger = MemoryLedger::new();
-        let (guard, _folder) = guard(&ledger);
-        begun(&mut Box::pin(guard.look())).await;
-        assert_eq!(raised(&ledger).await, 0);
-        assert!(guard.look().await);
-        assert_eq!(raised(&ledger).await, 1);
-        // Nothing was executed since.
-        assert!(guard.look().await);
-        assert_eq!(raised(&ledger).await, 1);
-        guard.worked();
-        guard.finish().await;
-        assert_eq!(raised(&ledger).await, 2);
+    /// With one thread for what blocks.
+    fn run(test: impl Future<Output = ()>) {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.enable_all().max_blocking_threads(1).build().unwrap().block_on(test);
     }
 
-    #[tokio::test]
-    async fn after_a_failure_of_the_ledger_nothing_is_executed_before_another_look() {
-        let ledger = MemoryLedger::new();
-        let (guard, _folder) = guard(&ledger);
-        assert!(guard.may_begin().await && guard.is_open());
-        guard.doubts();
-        assert!(!guard.is_open() && !guard.may_begin().await);
-        // One that began before the failure says nothing about what came after.
-        let mut look = Box::pin(guard.look());
-        begun(&mut look).await;
-        guard.doubts();
-        assert!(!look.await && !guard.is_open());
-        assert!(guard.look().await && guard.is_open());
+    #[test]
+    fn what_a_look_that_was_given_up_did_not_cover_the_next_one_covers() {
+        run(async {
+            let ledger = MemoryLedger::new();
+            let (guard, _folder) = guard(&ledger);
+            drop(waiting(&guard).await);
+            assert_eq!(raised(&ledger).await, 0);
+            assert!(guard.look().await);
+            assert_eq!(raised(&ledger).await, 1);
+            // Nothing was executed since.
+            assert!(guard.look().await);
+            assert_eq!(raised(&ledger).await, 1);
+            guard.worked();
+            guard.finish().await;
+            assert_eq!(raised(&ledger).await, 2);
+        });
+    }
+
+    #[test]
+    fn after_a_failure_of_the_ledger_nothing_is_executed_before_another_look() {
+        run(async {
+            let ledger = MemoryLedger::new();
+            let (guard, _folder) = guard(&ledger);
+            assert!(guard.look().await && guard.is_open());
+            guard.doubts();
+            assert!(!guard.is_open());
+            // One that began before the failure says nothing about what came after.
+            let (look, done) = waiting(&guard).await;
+            guard.doubts();
+            drop(done);
+            assert!(!look.await && !guard.is_open());
+            assert!(guard.look().await && guard.is_open());
+        });
     }
 }

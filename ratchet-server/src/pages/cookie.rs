@@ -10,7 +10,8 @@ const PLAIN: &str = "ratchet_session";
 
 /// What has the browser keep a session; an empty secret has it forget the one that it has.
 pub(super) fn set(headers: &HeaderMap, secret: &str) -> String {
-    let (name, secure) = if is_plain(headers) { (PLAIN, "") } else { (SECURE, "; Secure") };
+    let is_https = text(headers, "origin").starts_with("https://");
+    let (name, secure) = if is_plain(headers) && !is_https { (PLAIN, "") } else { (SECURE, "; Secure") };
     let seconds = if secret.is_empty() { 0 } else { LASTS.as_secs() };
     format!("{name}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}")
 }
@@ -26,16 +27,19 @@ pub(super) fn find(headers: &HeaderMap) -> Option<&str> {
     named(SECURE).or_else(|| named(PLAIN).filter(|_| is_plain(headers)))
 }
 
-/// Whether the browser is on this machine and nothing says that it speaks TLS with a proxy. A proxy may call the server by
-/// the address of this machine too.
+/// Whether the browser is on this machine and nothing says that a proxy is between them, which may call the server by the
+/// address of this machine too.
 fn is_plain(headers: &HeaderMap) -> bool {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let host = text("host");
+    let host = text(headers, "host");
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     let is_here = matches!(name, "localhost" | "127.0.0.1" | "[::1]");
     let is_forwarded = ["forwarded", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "via"];
     let by_proxy = is_forwarded.iter().any(|name| headers.contains_key(*name));
-    is_here && !by_proxy && !text("origin").starts_with("https://")
+    is_here && !by_proxy
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ impl Jobs {
         its.forget_what_is_over(Instant::now());
         let has_room = its.claims + its.leases.len() < capacity as usize;
         its.claims += usize::from(has_room);
-        has_room.then_some(JobPlace { jobs: self, worker })
+        has_room.then(|| JobPlace { jobs: self, worker })
     }
 
     /// The lease goes on for so long.

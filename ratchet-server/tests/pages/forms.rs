@@ -114,6 +114,20 @@ async fn forms_of_others_do_nothing() {
     assert_eq!(shop.record(&lost).await.state, RecordState::Succeeded);
 }
 
+/// A form is read no further than to its bound, whoever sends it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_form_has_a_bound() {
+    let shop = Shop::new().await;
+    let server = Server::start(&shop.store);
+    let stranger = Visitor::stranger(&server);
+    let sign_in = async |filler: usize| {
+        let filler = "x".repeat(filler);
+        stranger.post("/sign-in", &[("name", "ada"), ("key", "none"), ("next", &filler)]).await.status()
+    };
+    assert_eq!(sign_in(200 * 1024).await, StatusCode::FORBIDDEN);
+    assert_eq!(sign_in(257 * 1024).await, StatusCode::BAD_REQUEST);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_act_needs_a_reason_a_fresh_look_and_an_accepted_risk() {
     let shop = Shop::new().await;

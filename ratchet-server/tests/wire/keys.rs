@@ -79,6 +79,28 @@ async fn namespaces_are_separate_worlds() {
 }
 
 #[tokio::test]
+async fn a_producer_follows_only_what_it_may_see() {
+    let server = Server::start(Store::file());
+    let (own, other) = (server.producer(), server.producer());
+    let refunds = server.key(&["--scope", "producer", "--operation", "refund"]);
+    let both = server.key(&["--scope", "producer", "--scope", "operator"]);
+    let run = server.run(&own).await;
+    let body = json!({"name": "charge", "version": "1", "input": 1, "idempotencyKey": "order:1"});
+    let (_, step) = server.post(&own, &format!("/runs/{run}/enqueue"), &body).await;
+    for (key, name, expected) in
+        [(&other, "mail", 404), (&refunds, "refund", 404), (&own, "mail", 201), (&both, "mail", 201)]
+    {
+        let run = server.run(key).await;
+        let after = json!({
+            "name": name, "version": "1", "input": 1, "idempotencyKey": format!("{run}:next"),
+            "after": {"stepId": step["stepId"], "on": "FAILED"}
+        });
+        let (status, told) = server.post(key, &format!("/runs/{run}/enqueue"), &after).await;
+        assert_eq!(status, expected, "{told}");
+    }
+}
+
+#[tokio::test]
 async fn keys_of_one_name_share_what_they_enqueued() {
     let server = Server::start(Store::file());
     let (old, new) = (

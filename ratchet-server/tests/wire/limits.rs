@@ -175,7 +175,7 @@ async fn what_a_worker_says_about_its_job_counts_towards_no_rate() {
 
 #[tokio::test]
 async fn one_peer_takes_no_more_connections_than_it_may() {
-    let server = Server::start_with(Store::file(), &["--connections-of-peer", "1"]);
+    let server = Server::start_with(Store::file(), &["--connections-of-peer", "1", "--patience", "60"]);
     let key = server.producer();
     let holding = connect(&server);
     let mut beyond = connect(&server);

@@ -80,8 +80,8 @@ pub async fn what_is_declared_is_told(fixture: Fixture) {
         Declared {
             priority,
             queue,
-            volatile,
             concurrency,
+            volatile,
             ..declared(MAIL, V1, policy, Contract::NONE.terms())
         },
     ];
