@@ -16,6 +16,7 @@ use crate::error::Error;
 pub(crate) async fn open(ledger: SharedLedger) -> Result<(App, String), Error> {
     let limits = Limits {
         connections: 1,
+        connections_of_peer: 1,
         requests: 1,
         rate: u32::MAX,
         body: 512 * 1024,
