@@ -258,7 +258,7 @@ mod tests {
     }
 
     /// A look that has begun and waits for the file, which somebody else keeps busy until the end of the test.
-    async fn waiting<'a>(guard: &'a RestoreGuard) -> (Pin<Box<impl Future<Output = bool> + 'a>>, Sender<()>) {
+    async fn waiting(guard: &RestoreGuard) -> (Pin<Box<impl Future<Output = bool>>>, Sender<()>) {
         let (done, busy) = channel();
         drop(spawn_blocking(move || busy.recv()));
         let mut look = Box::pin(guard.look());

@@ -30,6 +30,15 @@ struct OfWorker {
     leases: HashMap<JobLease, Instant>,
 }
 
+/// What is under way.
+enum Left {
+    Nothing,
+    /// Claims, which may find jobs.
+    Claims,
+    /// Leases, the last of which is over then if nothing is heard of it.
+    Leases(Instant),
+}
+
 /// The place of one more job.
 #[must_use = "the place is free again when this is dropped"]
 pub(crate) struct JobPlace<'a> {
@@ -64,29 +73,27 @@ impl Jobs {
     pub(crate) async fn are_over(&self) {
         loop {
             let fewer = self.fewer.notified();
-            match self.last_end() {
-                None => return,
+            match self.left() {
+                Left::Nothing => return,
                 // A claim ends by itself, and tells.
-                Some(None) => fewer.await,
-                Some(Some(at)) => tokio::select! { () = fewer => {}, () = sleep_until(at) => {} },
+                Left::Claims => fewer.await,
+                Left::Leases(until) => tokio::select! { () = fewer => {}, () = sleep_until(until) => {} },
             }
         }
     }
 
-    /// When the last lease is over, if nothing is heard of it, and no claim is under way; `None` if there are none of both.
-    fn last_end(&self) -> Option<Option<Instant>> {
+    fn left(&self) -> Left {
         let mut workers = self.workers();
         let now = Instant::now();
         workers.retain(|_, its| {
             its.forget_what_is_over(now);
             !its.is_idle()
         });
-        if workers.is_empty() {
-            return None;
+        if workers.values().any(|its| its.claims > 0) {
+            return Left::Claims;
         }
-        let is_claiming = workers.values().any(|its| its.claims > 0);
         let last = workers.values().flat_map(|its| its.leases.values()).max().copied();
-        Some(last.filter(|_| !is_claiming))
+        last.map_or(Left::Nothing, Left::Leases)
     }
 
     fn change(&self, worker: &WorkerKey, change: impl FnOnce(&mut OfWorker)) {
