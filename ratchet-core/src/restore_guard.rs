@@ -151,7 +151,9 @@ impl RestoreGuard {
         let before = last.map(|(standing, _)| standing);
         let standing = match found {
             Ok(standing) => standing,
-            Err(NotCompared::Ledger(ref closed @ (LedgerError::Moved { .. } | LedgerError::Filling { .. }))) => {
+            Err(NotCompared::Ledger(
+                ref closed @ (LedgerError::Moved { .. } | LedgerError::Filling { .. }),
+            )) => {
                 if before != Some(Standing::Unknown) {
                     tracing::error!(who = %self.name, %closed, "nothing is executed");
                 }

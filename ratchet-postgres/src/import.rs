@@ -3,7 +3,9 @@
 use ratchet_core::admission::KnownGate;
 use ratchet_core::ledger::moving::{Carried, Import, StandingRefused};
 use ratchet_core::ledger::{Declared, Document, Served};
-use ratchet_core::{After, Attempt, AttemptEnd, AuditEntry, GroupId, HiddenPaths, Payload, Record, Tombstone};
+use ratchet_core::{
+    After, Attempt, AttemptEnd, AuditEntry, GroupId, HiddenPaths, Payload, Record, Tombstone,
+};
 use sqlx::{Connection as _, PgConnection};
 
 use crate::error::{Fault, While as _};
@@ -53,7 +55,9 @@ async fn take(connection: &mut PgConnection, items: &[Carried]) -> Result<(), Fa
                 mark::acknowledged(connection, *epoch, by, reason).await?;
             }
             Carried::Document(document) => self::document(connection, document).await?,
-            Carried::Tombstone { place, tombstone } => self::tombstone(connection, place.0, tombstone).await?,
+            Carried::Tombstone { place, tombstone } => {
+                self::tombstone(connection, place.0, tombstone).await?
+            }
             Carried::Audit { record, entry } => trail.push((record.0, entry.clone())),
             Carried::Record { .. } => {}
         }
@@ -204,8 +208,7 @@ async fn tombstone(connection: &mut PgConnection, place: i64, of: &Tombstone) ->
 
 /// The numbers of what was carried are taken, so those that follow begin behind them.
 async fn pass_by(connection: &mut PgConnection) -> Result<(), Fault> {
-    const PASS_BY: &str =
-        "SELECT setval('ratchet.records_id', (SELECT id FROM ratchet.records ORDER BY id DESC LIMIT 1)) \
+    const PASS_BY: &str = "SELECT setval('ratchet.records_id', (SELECT id FROM ratchet.records ORDER BY id DESC LIMIT 1)) \
          WHERE EXISTS (SELECT FROM ratchet.records)";
     sqlx::query(PASS_BY).execute(connection).await.while_trying(DOING)?;
     Ok(())

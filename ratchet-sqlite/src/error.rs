@@ -46,15 +46,19 @@ impl Closed {
     /// What the guards of a store say that stands so; `None` if it is open.
     pub(crate) fn message(standing: &StoreStanding) -> Option<String> {
         let other = standing.other_store()?;
-        let prefix =
-            if matches!(standing, StoreStanding::Filling { .. }) { Self::FILLED_FROM } else { Self::MOVED_TO };
+        let prefix = if matches!(standing, StoreStanding::Filling { .. }) {
+            Self::FILLED_FROM
+        } else {
+            Self::MOVED_TO
+        };
         Some(format!("{prefix}{other}"))
     }
 
     fn said_by(error: &sqlx::Error) -> Option<Self> {
         let message = error.as_database_error()?.message();
         let moved = message.strip_prefix(Self::MOVED_TO).map(|to| Self::MovedTo(to.to_owned()));
-        moved.or_else(|| message.strip_prefix(Self::FILLED_FROM).map(|from| Self::FilledFrom(from.to_owned())))
+        moved
+            .or_else(|| message.strip_prefix(Self::FILLED_FROM).map(|from| Self::FilledFrom(from.to_owned())))
     }
 }
 

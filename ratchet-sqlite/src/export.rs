@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use ratchet_core::Attempt;
 use ratchet_core::admission::KnownGate;
 use ratchet_core::decide::Stored;
 use ratchet_core::ledger::moving::{Batch, Carried, DocumentPlace, Page, Place};
 use ratchet_core::ledger::{Cursor, Served};
-use ratchet_core::Attempt;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqliteConnection};
 
@@ -37,46 +37,56 @@ pub(crate) async fn export(
 async fn facts(connection: &mut SqliteConnection) -> Result<Vec<Carried>, Fault> {
     let mut facts = Vec::new();
     let templates = "SELECT operation, template, new_identity FROM ratchet_templates ORDER BY operation, id";
-    facts.extend(all(connection, templates, |row| {
-        let columns = Columns(row);
-        Ok(Carried::Template {
-            operation: columns.name("operation")?,
-            template: columns.text("template")?.to_owned(),
-            new_identity: columns.text_if_any("new_identity")?.map(str::to_owned),
+    facts.extend(
+        all(connection, templates, |row| {
+            let columns = Columns(row);
+            Ok(Carried::Template {
+                operation: columns.name("operation")?,
+                template: columns.text("template")?.to_owned(),
+                new_identity: columns.text_if_any("new_identity")?.map(str::to_owned),
+            })
         })
-    })
-    .await?);
+        .await?,
+    );
     let declarations = "SELECT * FROM ratchet_declarations ORDER BY operation, version";
-    facts.extend(all(connection, declarations, |row| {
-        let columns = Columns(row);
-        let (template, forms) = (columns.text("template")?.to_owned(), columns.text("forms")?.to_owned());
-        Ok(Carried::Declaration { declared: declare::read(row)?, template, forms })
-    })
-    .await?);
-    let hidden = "SELECT operation, version, paths FROM ratchet_hidden ORDER BY operation, version";
-    facts.extend(all(connection, hidden, |row| {
-        let columns = Columns(row);
-        let of = Served { operation: columns.name("operation")?, version: columns.name("version")? };
-        Ok(Carried::Hidden { of, paths: columns.json("paths")? })
-    })
-    .await?);
-    let gates = "SELECT destination, gate FROM ratchet_gates ORDER BY destination";
-    facts.extend(all(connection, gates, |row| {
-        let columns = Columns(row);
-        let gate = KnownGate::from_stored(columns.text("destination")?.to_owned(), columns.text("gate")?);
-        Ok(Carried::Gate(gate.ok_or(Fault::Damaged("a destination has no name"))?))
-    })
-    .await?);
-    let acknowledged = "SELECT epoch, by, reason FROM ratchet_acknowledgements ORDER BY epoch";
-    facts.extend(all(connection, acknowledged, |row| {
-        let columns = Columns(row);
-        Ok(Carried::Acknowledgement {
-            epoch: columns.time("epoch")?,
-            by: columns.text("by")?.to_owned(),
-            reason: columns.text("reason")?.to_owned(),
+    facts.extend(
+        all(connection, declarations, |row| {
+            let columns = Columns(row);
+            let (template, forms) = (columns.text("template")?.to_owned(), columns.text("forms")?.to_owned());
+            Ok(Carried::Declaration { declared: declare::read(row)?, template, forms })
         })
-    })
-    .await?);
+        .await?,
+    );
+    let hidden = "SELECT operation, version, paths FROM ratchet_hidden ORDER BY operation, version";
+    facts.extend(
+        all(connection, hidden, |row| {
+            let columns = Columns(row);
+            let of = Served { operation: columns.name("operation")?, version: columns.name("version")? };
+            Ok(Carried::Hidden { of, paths: columns.json("paths")? })
+        })
+        .await?,
+    );
+    let gates = "SELECT destination, gate FROM ratchet_gates ORDER BY destination";
+    facts.extend(
+        all(connection, gates, |row| {
+            let columns = Columns(row);
+            let gate = KnownGate::from_stored(columns.text("destination")?.to_owned(), columns.text("gate")?);
+            Ok(Carried::Gate(gate.ok_or(Fault::Damaged("a destination has no name"))?))
+        })
+        .await?,
+    );
+    let acknowledged = "SELECT epoch, by, reason FROM ratchet_acknowledgements ORDER BY epoch";
+    facts.extend(
+        all(connection, acknowledged, |row| {
+            let columns = Columns(row);
+            Ok(Carried::Acknowledgement {
+                epoch: columns.time("epoch")?,
+                by: columns.text("by")?.to_owned(),
+                reason: columns.text("reason")?.to_owned(),
+            })
+        })
+        .await?,
+    );
     Ok(facts)
 }
 
@@ -126,7 +136,8 @@ async fn records(connection: &mut SqliteConnection, after: Cursor, limit: usize)
         .fetch_all(&mut *connection)
         .await
         .while_trying(DOING)?;
-    let places: Vec<i64> = rows.iter().map(|row| Columns(row).number("place")).collect::<Result<_, Fault>>()?;
+    let places: Vec<i64> =
+        rows.iter().map(|row| Columns(row).number("place")).collect::<Result<_, Fault>>()?;
     let mut attempts = attempts(connection, &places).await?;
     let (mut items, mut snapshots) = (Vec::with_capacity(rows.len()), Snapshots::default());
     for (row, place) in rows.iter().zip(&places) {

@@ -48,7 +48,9 @@ async fn take(connection: &mut SqliteConnection, items: &[Carried]) -> Result<()
                 mark::acknowledged(connection, *epoch, by, reason).await?;
             }
             Carried::Document(document) => self::document(connection, document).await?,
-            Carried::Tombstone { place, tombstone } => self::tombstone(connection, place.0, tombstone).await?,
+            Carried::Tombstone { place, tombstone } => {
+                self::tombstone(connection, place.0, tombstone).await?
+            }
             Carried::Audit { record, entry } => audit::write(connection, record.0, entry).await?,
             Carried::Record { .. } => {}
         }

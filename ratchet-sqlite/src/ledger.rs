@@ -9,9 +9,7 @@ use std::time::Duration;
 use ratchet_core::admission::{GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Refusal, Stored};
 use ratchet_core::ledger::follow::{Followers, Looked, MOST_LOOKED_AT, Whose, ended, waits_again};
-use ratchet_core::ledger::moving::{
-    Batch, Import, Place, StandingChange, StandingRefused, StoreStanding,
-};
+use ratchet_core::ledger::moving::{Batch, Import, Place, StandingChange, StandingRefused, StoreStanding};
 use ratchet_core::ledger::{
     AuditPage, AwaitedEnds, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
     DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,

@@ -25,7 +25,9 @@ use crate::held::Held;
 use crate::insert::Inserted;
 use crate::options::Sources;
 use crate::place::Place;
-use crate::{apply, claim, declare, document, follow, gates, import, insert, maintenance, mark, standing, submit};
+use crate::{
+    apply, claim, declare, document, follow, gates, import, insert, maintenance, mark, standing, submit,
+};
 
 /// How many calls share one commit at the most; bounds how long the first of them waits for the last.
 const MOST_CALLS: usize = 1_024;

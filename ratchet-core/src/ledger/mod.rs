@@ -208,10 +208,7 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
     ///
     /// A store becomes a target only if it holds nothing, and a source is frozen only if nothing runs in it. Opening a target
     /// begins an epoch of its mark that is later than that of the source.
-    fn change_standing(
-        &self,
-        _: StandingChange,
-    ) -> LedgerFuture<'_, Result<StoreStanding, StandingRefused>> {
+    fn change_standing(&self, _: StandingChange) -> LedgerFuture<'_, Result<StoreStanding, StandingRefused>> {
         Box::pin(async { Err(LedgerError::Unsupported { what: "move to or from another store" }) })
     }
 

@@ -1,18 +1,16 @@
 //! A random history of a store, the same on every ledger for the same seed.
 
 use super::build::{
-    CHARGE, COLLECT, DAY, HOUR, MAIL, MINUTE, NOTIFY, POLICY, SECOND, begin, cancel, claim, done, finish, json,
-    not_applied, offer, pin, rejected, replay, resolve, settle, start, submission, unknown,
+    CHARGE, COLLECT, DAY, HOUR, MAIL, MINUTE, NOTIFY, POLICY, SECOND, begin, cancel, claim, done, finish,
+    json, not_applied, offer, pin, rejected, replay, resolve, settle, start, submission, unknown,
 };
 use crate::admission::{Destination, GateCommand, GateOrder};
 use crate::contract::Contract;
 use crate::decide::Verdict;
-use crate::ledger::{
-    Claim, Declaration, Document, DocumentId, DocumentWrite, Ledger, MarkChange, Order,
-};
+use crate::ledger::{Claim, Declaration, Document, DocumentId, DocumentWrite, Ledger, MarkChange, Order};
 use crate::model::{
     After, Branch, DocumentKind, DocumentName, GroupId, Namespace, Outcome, Priority, RecordId, Renewal,
-    State, StepName, Submission, Version,
+    State, StepName, Submission, Submitted, Version,
 };
 use crate::policy::Policy;
 use crate::time::ManualClock;
@@ -54,7 +52,11 @@ impl<'a> History<'a> {
             5..=7 => self.claim().await,
             8..=19 => self.attempt().await,
             20..=21 => self.people().await,
-            22 => self.renew().await,
+            22 => {
+                for _ in 0..5 {
+                    self.renew().await;
+                }
+            }
             23 => self.surface().await,
             24 => {
                 let span = *self.pick(&[SECOND, MINUTE, HOUR]);
@@ -74,9 +76,13 @@ impl<'a> History<'a> {
     }
 
     async fn declare(&self) {
-        let first = Declaration { new_identity: Some("first\0".to_owned()), ..Declaration::new(MAIL, Version::from_static("1"), "mail:<id>\\") };
+        let first = Declaration {
+            new_identity: Some("first\0".to_owned()),
+            ..Declaration::new(MAIL, Version::from_static("1"), "mail:<id>\\")
+        };
         let hidden = serde_json::from_str(r#"[["card","number"]]"#).expect("paths of the suite");
-        let second = Declaration { hidden, ..Declaration::new(COLLECT, Version::from_static("1"), "invoice:<id>") };
+        let second =
+            Declaration { hidden, ..Declaration::new(COLLECT, Version::from_static("1"), "invoice:<id>") };
         let changed = Declaration {
             template: "invoice:<id>:collect".to_owned(),
             new_identity: Some("renumbered".to_owned()),
@@ -86,7 +92,7 @@ impl<'a> History<'a> {
     }
 
     async fn submit(&mut self) {
-        let key = format!("invoice:{}", self.random.u8(0..60));
+        let key = format!("invoice:{}", self.random.u8(0..40));
         let contract = if self.random.bool() { Contract::NONE } else { Contract::header("Idempotency-Key") };
         let plain = submission(&key);
         let operation = self.pick(&[COLLECT, MAIL]).clone();
@@ -115,12 +121,10 @@ impl<'a> History<'a> {
 
     async fn renew(&mut self) {
         let Some(id) = self.record() else { return };
-        let next = id.generation.next();
-        let id = RecordId { generation: next, ..id };
         let renewal = Some(Renewal { by: "ada\0".to_owned(), reason: "again \\ once".to_owned() });
         let submission = Submission { id: id.clone(), renewal, ..submission(id.key.as_str()) };
         let answers = self.ledger.submit(vec![submission]).await.expect("submit");
-        if matches!(answers[0], crate::model::Submitted::New { .. }) {
+        if let Some(Submitted::New { id }) = answers.into_iter().next() {
             self.known.push(id);
         }
     }
@@ -146,8 +150,12 @@ impl<'a> History<'a> {
         let commands = match self.random.u8(0..8) {
             0 | 1 => vec![start(token)],
             2 => vec![start(token), pin(token, None, "body")],
-            3 => vec![start(token), begin(token, step.clone(), Contract::NONE), pin(token, Some(step), "step")],
-            4 => vec![begin(token, step.clone(), Contract::header("Key")), finish(token, step, self.outcome())],
+            3 => {
+                vec![start(token), begin(token, step.clone(), Contract::NONE), pin(token, Some(step), "step")]
+            }
+            4 => {
+                vec![begin(token, step.clone(), Contract::header("Key")), finish(token, step, self.outcome())]
+            }
             5 => vec![start(token), pin(token, None, "body"), settle(token, self.outcome())],
             _ => vec![start(token), settle(token, self.outcome())],
         };
@@ -167,7 +175,8 @@ impl<'a> History<'a> {
 
     async fn people(&mut self) {
         let Some(id) = self.record() else { return };
-        let Some(crate::decide::Stored::Record(record)) = self.ledger.find(id.clone()).await.expect("find") else {
+        let Some(crate::decide::Stored::Record(record)) = self.ledger.find(id.clone()).await.expect("find")
+        else {
             return;
         };
         let verdict = match self.random.u8(0..4) {

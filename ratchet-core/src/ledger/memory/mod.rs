@@ -72,7 +72,11 @@ impl MemoryLedger {
 
     /// The rows, if they may change at all.
     fn rows_to_change(&self) -> Result<MutexGuard<'_, Rows>, LedgerError> {
-        if matches!(self.rows().standing, StoreStanding::Draining { .. }) { Ok(self.rows()) } else { self.open_rows() }
+        if matches!(self.rows().standing, StoreStanding::Draining { .. }) {
+            Ok(self.rows())
+        } else {
+            self.open_rows()
+        }
     }
 
     /// Decides about those that wait, if there are any.
@@ -258,7 +262,9 @@ impl Ledger for MemoryLedger {
     }
 
     fn declarations(&self) -> LedgerFuture<'_, Vec<Declared>> {
-        Box::pin(async move { Ok(self.rows().declared.values().map(|described| described.declared.clone()).collect()) })
+        Box::pin(async move {
+            Ok(self.rows().declared.values().map(|described| described.declared.clone()).collect())
+        })
     }
 
     fn mark(&self) -> LedgerFuture<'_, StoreMark> {

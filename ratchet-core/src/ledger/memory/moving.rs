@@ -68,9 +68,15 @@ impl Rows {
                 let after: Option<DocumentId> = after.clone().map(Into::into);
                 let from = after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
                 let documents = self.documents.range((from, Bound::Unbounded)).take(limit);
-                page(limit, documents.map(|(id, document)| {
-                    (Place::Documents { after: Some(id.clone().into()) }, Carried::Document(document.clone()))
-                }))
+                page(
+                    limit,
+                    documents.map(|(id, document)| {
+                        (
+                            Place::Documents { after: Some(id.clone().into()) },
+                            Carried::Document(document.clone()),
+                        )
+                    }),
+                )
             }
             Place::Records { after } => {
                 let records = self.order.range((Bound::Excluded(*after), Bound::Unbounded)).take(limit);
@@ -81,10 +87,13 @@ impl Rows {
             }
             Place::Audit { after } => {
                 let entries = self.audit.range((Bound::Excluded(*after), Bound::Unbounded)).take(limit);
-                page(limit, entries.filter_map(|(number, (id, entry))| {
-                    let (record, entry) = (self.place(id)?, entry.clone());
-                    Some((Place::Audit { after: *number }, Carried::Audit { record, entry }))
-                }))
+                page(
+                    limit,
+                    entries.filter_map(|(number, (id, entry))| {
+                        let (record, entry) = (self.place(id)?, entry.clone());
+                        Some((Place::Audit { after: *number }, Carried::Audit { record, entry }))
+                    }),
+                )
             }
             Place::End => Page::default(),
         };
@@ -104,7 +113,8 @@ impl Rows {
             template: described.template.clone(),
             forms: described.forms.clone(),
         });
-        let hidden = self.hidden.iter().map(|(of, paths)| Carried::Hidden { of: of.clone(), paths: paths.clone() });
+        let hidden =
+            self.hidden.iter().map(|(of, paths)| Carried::Hidden { of: of.clone(), paths: paths.clone() });
         let gates = self.gates.iter().map(|(destination, gate)| {
             Carried::Gate(KnownGate { destination: destination.clone(), gate: gate.clone() })
         });

@@ -201,7 +201,8 @@ impl Rows {
             let known = accepted.entry(declaration.operation.clone()).or_default();
             let texts: Vec<String> = known.iter().map(|known| known.template.clone()).collect();
             if declaration.is_new(&texts)? {
-                let (template, new_identity) = (declaration.template.clone(), declaration.new_identity.clone());
+                let (template, new_identity) =
+                    (declaration.template.clone(), declaration.new_identity.clone());
                 known.push(Template { template, new_identity });
             }
         }

@@ -157,18 +157,26 @@ impl Move {
         let source = self.source.standing().await.map_err(at(SOURCE))?;
         let target = self.target.standing().await.map_err(at(TARGET))?;
         let by = match (&source, &target) {
-            (StoreStanding::Open { .. }, StoreStanding::Open { .. } | StoreStanding::Filling { next: Place::START, .. }) => {
-                self.begin(&mut tell).await?
-            }
             (
-                StoreStanding::Draining { by, .. } | StoreStanding::Frozen { by, .. } | StoreStanding::Moved { by, .. },
+                StoreStanding::Open { .. },
+                StoreStanding::Open { .. } | StoreStanding::Filling { next: Place::START, .. },
+            ) => self.begin(&mut tell).await?,
+            (
+                StoreStanding::Draining { by, .. }
+                | StoreStanding::Frozen { by, .. }
+                | StoreStanding::Moved { by, .. },
                 StoreStanding::Filling { by: same, .. },
             ) if by == same => by.clone(),
-            (StoreStanding::Moved { by, .. }, StoreStanding::Open { filled_by: Some(same) }) if by == same => {
+            (StoreStanding::Moved { by, .. }, StoreStanding::Open { filled_by: Some(same) })
+                if by == same =>
+            {
                 return Ok(Moved::Before);
             }
             _ => {
-                return Err(MoveError::NotOneMove { source_is: source.to_string(), target_is: target.to_string() });
+                return Err(MoveError::NotOneMove {
+                    source_is: source.to_string(),
+                    target_is: target.to_string(),
+                });
             }
         };
         if !matches!(source, StoreStanding::Moved { .. }) {
@@ -221,12 +229,15 @@ impl Move {
         let last = Instant::now() + self.wait;
         let mut told = None;
         loop {
-            while self.source.expire(EXPIRE_BATCH).await.map_err(at(SOURCE))? > 0 {}
             let leases = match self.change(SOURCE, StandingChange::Freeze { by: by.clone() }).await {
                 Ok(()) => break,
                 Err(MoveError::Refused { source: StandingRefused::Running { leases }, .. }) => leases,
                 Err(error) => return Err(error),
             };
+            // What is over is decided about, and looked at again at once. A source that is frozen has nothing of it.
+            if self.source.expire(EXPIRE_BATCH).await.map_err(at(SOURCE))? > 0 {
+                continue;
+            }
             if told != Some(leases) {
                 tell(Progress::Waiting { leases });
                 told = Some(leases);
@@ -241,7 +252,8 @@ impl Move {
     }
 
     async fn carry(&self, by: &MoveId, tell: &mut impl FnMut(Progress)) -> Result<(), MoveError> {
-        let StoreStanding::Filling { mut next, .. } = self.target.standing().await.map_err(at(TARGET))? else {
+        let StoreStanding::Filling { mut next, .. } = self.target.standing().await.map_err(at(TARGET))?
+        else {
             return Ok(());
         };
         let mut items = 0;

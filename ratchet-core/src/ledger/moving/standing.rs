@@ -232,7 +232,9 @@ pub enum StandingRefused {
         as_what: String,
     },
     /// A target has to be empty.
-    #[error("the store to move to holds something already: nothing was changed; name one that was never used")]
+    #[error(
+        "the store to move to holds something already: nothing was changed; name one that was never used"
+    )]
     NotEmpty,
     /// Attempts have leases.
     #[error("{leases} attempts still run: wait until they have ended, or stop their workers")]
@@ -312,7 +314,8 @@ mod tests {
 
     #[test]
     fn what_is_not_open_says_why() {
-        let told: Vec<_> = all().iter().map(|standing| standing.refusal().map(|error| error.to_string())).collect();
+        let told: Vec<_> =
+            all().iter().map(|standing| standing.refusal().map(|error| error.to_string())).collect();
         assert_eq!(told.iter().filter(|told| told.is_none()).count(), 2);
         assert!(told[4].as_ref().is_some_and(|told| told.contains("`sqlite:b`")), "{told:?}");
         assert!(told[6].as_ref().is_some_and(|told| told.contains("`sqlite:a`")), "{told:?}");
