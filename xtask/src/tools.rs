@@ -58,6 +58,18 @@ pub(crate) fn need_postgres() -> Result<(), Failed> {
     install("postgresql")
 }
 
+/// What the proof makes file systems with, and clocks that jump. Its suites say so where they are missing.
+pub(crate) fn need_faults() -> Result<(), Failed> {
+    for (line, package) in
+        [("mkfs.xfs -V", "xfsprogs"), ("mkfs.ext4 -V", "e2fsprogs"), ("faketime --version", "faketime")]
+    {
+        if !works(line) {
+            install(package)?;
+        }
+    }
+    Ok(())
+}
+
 /// Programs that send requests to the tests' servers.
 pub(crate) fn need_http_clients() -> Result<(), Failed> {
     let programs = [("curl --version", "curl"), ("node --version", "nodejs")];

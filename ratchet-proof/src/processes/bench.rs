@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use ratchet_core::LedgerError;
 
-use super::Process;
 use super::judge::{self, Findings};
+use super::{Process, Sample};
 use crate::planted::Mutation;
 
 /// How long one waits for processes to get somewhere.
@@ -83,6 +83,19 @@ impl<'a> Bench<'a> {
 
     pub(crate) fn start(&self, from: u64, count: u64, more: &[&str]) -> io::Result<Process> {
         Process::start(self.command(from, count, more))
+    }
+
+    /// A process that lives for so many seconds, and writes down what it measures.
+    pub(crate) fn steady(&self, seconds: u64, period: u64) -> Command {
+        let mut command = Command::new(self.program);
+        command.arg("steady").args(["--store", &self.url]).arg("--folder").arg(self.folder());
+        command.args(["--seconds", &seconds.to_string(), "--period", &period.to_string()]);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command
+    }
+
+    pub(crate) fn samples(&self) -> Vec<Sample> {
+        self.lines("samples").iter().filter_map(|line| Sample::read(line)).collect()
     }
 
     /// Nothing happens any more: one process brings everything to its end, and all is counted again.
