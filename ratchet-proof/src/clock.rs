@@ -13,26 +13,18 @@ use crate::planted::Mutation;
 use crate::processes::{Bench, Broken, Process, block_on};
 use crate::suite::{Effort, Report, Suite};
 
-/// By how much clocks are wrong, in seconds: a correction, a time zone, a dead battery.
-const JUMPS: [i64; 14] = [
-    1,
-    -1,
-    60,
-    -60,
-    3_600,
-    -3_600,
-    86_400,
-    -86_400,
-    2_592_000,
-    -2_592_000,
-    34_560_000,
-    -34_560_000,
-    315_360_000,
-    -315_360_000,
-];
+/// By how much clocks are wrong, in seconds, back and forward: a correction, a time zone, a dead battery.
+const BACK: [i64; 7] = [-1, -60, -3_600, -86_400, -2_592_000, -34_560_000, -315_360_000];
+const FORWARD: [i64; 7] = [1, 60, 3_600, 86_400, 2_592_000, 34_560_000, 315_360_000];
+
+/// What is due, and whose lease is over, `SQLite` is told by the clock of the process. So what a clock that was a day ahead
+/// has written waits for a day, and then the rest must end. Further ahead everything would be purged by then.
+const FURTHEST_ON_SQLITE: i64 = 86_400;
 
 /// How many processes with a wrong clock work on one store.
 const PROCESSES: u64 = 3;
+
+const BETWEEN_JUMPS: Duration = Duration::from_millis(60);
 
 /// Past the last step of most lives.
 const STEPS: u64 = 59;
@@ -90,11 +82,25 @@ impl Cases for ClockSuite {
             return dies_after_an_effect(&bench, &library, number);
         }
         if number % 2 == 0 {
-            return jumps(&bench, &library, number);
+            return on_sqlite(&bench, &library, number);
         }
         let database: Database<'_> = block_on(async { Ok::<_, Broken>(shared().database().await) })?;
-        jumps(&bench.on(database.url()), &library, number)
+        let bench = bench.on(database.url());
+        let all: Vec<i64> = BACK.into_iter().chain(FORWARD).collect();
+        let faults = jumps(&bench, &library, number, &all)?;
+        // The clock of the server tells what is due, and that was right all the time.
+        Ok(Seen { findings: bench.finish()?, faults })
     }
+}
+
+fn on_sqlite(bench: &Bench<'_>, library: &Path, number: u64) -> Result<Seen, Broken> {
+    let near = FORWARD.into_iter().filter(|jump| *jump <= FURTHEST_ON_SQLITE);
+    let faults = jumps(bench, library, number, &BACK.into_iter().chain(near).collect::<Vec<_>>())?;
+    let clock = Clock::new(bench, library);
+    clock.jump(FURTHEST_ON_SQLITE + 60)?;
+    let mut last = bench.last();
+    clock.change(&mut last);
+    Ok(Seen { findings: bench.finish_by(last)?, faults })
 }
 
 /// Where Debian keeps it.
@@ -103,34 +109,35 @@ fn library() -> Option<PathBuf> {
     folders.map(|folder| folder.path().join("faketime/libfaketimeMT.so.1")).find(|file| file.is_file())
 }
 
-fn jumps(bench: &Bench<'_>, library: &Path, number: u64) -> Result<Seen, Broken> {
+/// Processes one after the other, and the jumps of their clocks.
+fn jumps(bench: &Bench<'_>, library: &Path, number: u64, by: &[i64]) -> Result<Vec<String>, Broken> {
     let mut chance = fastrand::Rng::with_seed(number);
+    let clock = Clock::new(bench, library);
     let mut faults = Vec::new();
-    for process in 0..PROCESSES {
+    for nth in 0..PROCESSES {
+        let mut jump = || {
+            let jump = chance.choice(by).copied().unwrap_or_default();
+            faults.push(described(jump));
+            clock.jump(jump)
+        };
+        jump()?;
         // Half of the processes die, so that leases of a wrong clock are left behind.
-        let die_at = chance.u64(..2 * STEPS).to_string();
-        let clock = Clock::new(bench, library);
-        let first = JUMPS[usize::try_from(number * PROCESSES + process).unwrap_or(0) % JUMPS.len()];
-        clock.jump(first)?;
-        let command = bench.command(1 + 10 * process, 6, &["--die-at", &die_at, "--patience", "1"]);
+        let die_at = ((number * PROCESSES + nth) * 7 % (2 * STEPS)).to_string();
+        let command = bench.command(1 + 10 * nth, 6, &["--die-at", &die_at, "--patience", "1"]);
         let mut process = clock.start(command)?;
-        faults.push(described(first));
-        while process.is_alive() && faults.len() < 1_000 {
-            thread::sleep(Duration::from_millis(chance.u64(20..120)));
-            let next = chance.choice(JUMPS).unwrap_or_default();
-            clock.jump(next)?;
-            faults.push(described(next));
+        while process.is_alive() {
+            thread::sleep(BETWEEN_JUMPS);
+            jump()?;
         }
-        process.wait();
         Clock::clean_up(&process);
     }
-    Ok(Seen { findings: bench.finish()?, faults })
+    Ok(faults)
 }
 
 /// Where a wrong clock takes over early, the destination sees a second request.
 fn dies_after_an_effect(bench: &Bench<'_>, library: &Path, number: u64) -> Result<Seen, Broken> {
     let clock = Clock::new(bench, library);
-    clock.jump(JUMPS[usize::try_from(number).unwrap_or(0) % JUMPS.len()])?;
+    clock.jump(BACK[usize::try_from(number).unwrap_or(0) % BACK.len()])?;
     let nth = (number % 5).to_string();
     let mut process = clock.start(bench.command(1, 5, &["--die-at", &nth, "--step", "after the effect"]))?;
     process.wait();
@@ -171,9 +178,13 @@ impl Clock {
     }
 
     fn start(&self, mut command: Command) -> Result<Process, Broken> {
+        self.change(&mut command);
+        Ok(Process::start(command)?)
+    }
+
+    fn change(&self, command: &mut Command) {
         command.env("LD_PRELOAD", &self.library).env("FAKETIME_TIMESTAMP_FILE", &self.file);
         command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
-        Ok(Process::start(command)?)
     }
 
     /// The library leaves its shared memory behind when its process is killed.
