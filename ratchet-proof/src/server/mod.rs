@@ -49,15 +49,13 @@ impl Cases for ServerSuite {
     }
 
     fn planted(&self) -> &'static [Mutation] {
-        &[Mutation::StandbyNotAwaited, Mutation::EarlyAcknowledgement]
+        &[Mutation::StandbyNotAwaited]
     }
 
     fn case(&self, number: u64, broken: Option<Mutation>) -> Result<Seen, Broken> {
         let bench = Bench::new(&self.program, broken)?;
-        match broken {
-            Some(Mutation::StandbyNotAwaited) => return disturb::failover(bench, false),
-            Some(_) => return disturb::restarts(bench),
-            None => {}
+        if broken.is_some() {
+            return disturb::failover(bench, false);
         }
         match number % 6 {
             0 => disturb::restarts(bench),
