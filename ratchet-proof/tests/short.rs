@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use ratchet_proof::{
-    ClockSuite, CrashSuite, DiskSuite, Effort, ModelSuite, Mutation, PowerSuite, Report, ServerSuite,
-    SimulationSuite, StoreKind, Suite, replay, run, table,
+    ClockSuite, CrashSuite, DiskSuite, Effort, ModelSuite, Mutation, PowerSuite, Report, SimulationSuite,
+    StoreKind, Suite, replay, run, table,
 };
 
 fn assert_holds(report: &Report) {
@@ -44,11 +44,6 @@ fn processes_on_sqlite_keep_it_wherever_they_are_killed() {
 #[test]
 fn processes_on_postgres_keep_it_wherever_they_are_killed() {
     run_with_processes(|program| CrashSuite::new(program, StoreKind::Postgres));
-}
-
-#[test]
-fn processes_on_postgres_keep_it_whatever_happens_to_servers_and_connections() {
-    run_with_processes(ServerSuite::new);
 }
 
 #[test]

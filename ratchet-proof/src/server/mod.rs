@@ -34,6 +34,10 @@ impl Suite for ServerSuite {
         "restarts, failovers, limits and locks of PostgreSQL, and connections that ended after some byte"
     }
 
+    fn is_usual(&self) -> bool {
+        false
+    }
+
     fn run(&self, effort: Effort) -> Report {
         cases::run(self, effort)
     }
