@@ -125,12 +125,7 @@ struct Store<'a> {
 }
 
 impl<'a> Store<'a> {
-    fn new(
-        program: &'a Path,
-        kind: StoreKind,
-        seed: u64,
-        broken: Option<Mutation>,
-    ) -> Result<Self, Broken> {
+    fn new(program: &'a Path, kind: StoreKind, seed: u64, broken: Option<Mutation>) -> Result<Self, Broken> {
         let bench = Bench::new(program, broken)?;
         let (bench, database) = match kind {
             StoreKind::Sqlite => (bench, None),

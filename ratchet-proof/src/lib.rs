@@ -7,6 +7,7 @@
 use std::path::Path;
 
 mod cases;
+mod clock;
 mod crash;
 mod disk;
 mod model;
@@ -15,6 +16,7 @@ mod power;
 mod processes;
 mod server;
 mod simulation;
+mod soak;
 mod stale;
 mod suite;
 pub mod table;
@@ -22,14 +24,16 @@ mod told;
 mod volumes;
 mod way;
 
+pub use clock::ClockSuite;
 pub use crash::{CrashSuite, StoreKind};
 pub use disk::DiskSuite;
 pub use model::{Bounds, ModelSuite};
 pub use planted::Mutation;
 pub use power::PowerSuite;
-pub use processes::Child;
+pub use processes::{Child, Steady};
 pub use server::ServerSuite;
 pub use simulation::{SimulationSuite, Verdicts, replay};
+pub use soak::SoakSuite;
 pub use suite::{Effort, Planted, Report, Suite, run, run_all};
 
 /// Every suite, in the order in which they run. `program` is that of this crate, which some of them start again.
@@ -44,5 +48,7 @@ pub fn suites(program: &Path) -> Vec<Box<dyn Suite>> {
         Box::new(ServerSuite::new(program.to_owned())),
         Box::new(PowerSuite::new(program.to_owned())),
         Box::new(DiskSuite::new(program.to_owned())),
+        Box::new(ClockSuite::new(program.to_owned())),
+        Box::new(SoakSuite::new(program.to_owned())),
     ]
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use ratchet_proof::{Child, Effort, Suite, replay, run_all, suites, table};
+use ratchet_proof::{Child, Effort, Steady, Suite, replay, run_all, suites, table};
 
 /// Tries to break the promise for as long as one likes.
 #[derive(Debug, Parser)]
@@ -30,18 +30,24 @@ enum Part {
     /// A process that the crash suite starts and kills.
     #[command(hide = true)]
     Child(Child),
+    /// A process of the soak that is never killed.
+    #[command(hide = true)]
+    Steady(Steady),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    if let Some(Part::Child(child)) = &arguments.part {
-        return child.live();
+    match &arguments.part {
+        Some(Part::Child(child)) => return child.live(),
+        Some(Part::Steady(steady)) => return steady.live(),
+        None => {}
     }
     if let Some(seed) = arguments.seed {
         return replay_one(seed);
     }
     let wanted = |suite: &dyn Suite| {
-        arguments.suite.is_empty() || arguments.suite.iter().any(|name| name == suite.name())
+        let is_asked_for = arguments.suite.iter().any(|name| name == suite.name());
+        is_asked_for || arguments.suite.is_empty() && suite.is_usual()
     };
     let program = match std::env::current_exe() {
         Ok(program) => program,

@@ -12,6 +12,11 @@ pub trait Suite: Send + Sync {
     /// What its cases are.
     fn what(&self) -> &'static str;
 
+    /// Whether it runs where no suite is asked for by name.
+    fn is_usual(&self) -> bool {
+        true
+    }
+
     /// Tries, and says what came of it. It includes the planted bugs that the suite must notice.
     fn run(&self, effort: Effort) -> Report;
 }

@@ -21,7 +21,8 @@ struct Place {
 
 impl Place {
     fn new() -> Result<Self, Broken> {
-        const SCRIPT: &str = "cat; umount -l \"$1/disk\" 2>/dev/null; umount -l \"$1/outer\" 2>/dev/null; rm -rf \"$1\"";
+        const SCRIPT: &str =
+            "cat; umount -l \"$1/disk\" 2>/dev/null; umount -l \"$1/outer\" 2>/dev/null; rm -rf \"$1\"";
         let folder = tempfile::Builder::new().prefix("ratchet-volume-").tempdir()?;
         fs::create_dir(folder.path().join("disk"))?;
         let mut watch = Command::new("sh");

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use ratchet_proof::{
-    CrashSuite, Effort, ModelSuite, Mutation, Report, SimulationSuite, StoreKind, replay, run, table,
+    ClockSuite, CrashSuite, DiskSuite, Effort, ModelSuite, Mutation, PowerSuite, Report, SimulationSuite,
+    StoreKind, Suite, replay, run, table,
 };
 
 fn assert_holds(report: &Report) {
@@ -28,21 +29,45 @@ fn client_and_worker_keep_it_in_every_simulated_life() {
     println!("{}", table::of(&[report]));
 }
 
-fn kill_processes(kind: StoreKind) {
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_ratchet-proof"));
-    let report = run(&CrashSuite::new(program, kind), Effort::Short);
+/// A machine that cannot run a suite says so, and that is no failure of this release.
+fn run_with_processes<S: Suite>(suite: impl FnOnce(PathBuf) -> S) {
+    let report = run(&suite(PathBuf::from(env!("CARGO_BIN_EXE_ratchet-proof"))), Effort::Short);
     assert_holds(&report);
     println!("{}", table::of(&[report]));
 }
 
 #[test]
 fn processes_on_sqlite_keep_it_wherever_they_are_killed() {
-    kill_processes(StoreKind::Sqlite);
+    run_with_processes(|program| CrashSuite::new(program, StoreKind::Sqlite));
 }
 
 #[test]
 fn processes_on_postgres_keep_it_wherever_they_are_killed() {
-    kill_processes(StoreKind::Postgres);
+    run_with_processes(|program| CrashSuite::new(program, StoreKind::Postgres));
+}
+
+#[test]
+fn processes_on_sqlite_keep_it_whenever_the_power_is_lost() {
+    run_with_processes(PowerSuite::new);
+}
+
+#[test]
+fn processes_on_sqlite_keep_it_whatever_happens_to_the_disk() {
+    run_with_processes(DiskSuite::new);
+}
+
+#[test]
+fn processes_keep_it_however_their_clocks_jump() {
+    run_with_processes(ClockSuite::new);
+}
+
+/// Nobody may take a suite that did not run for one that passed.
+#[test]
+fn a_suite_that_could_not_run_stands_in_the_table_as_such() {
+    let report = Report { skipped: Some("no root".to_owned()), ..Report::new("power") };
+    let table = table::of(&[report]);
+    assert_eq!(table.lines().nth(1), Some("power                not run"));
+    assert!(table.ends_with("power\n  not run: no root\n"), "{table}");
 }
 
 #[test]

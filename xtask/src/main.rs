@@ -104,6 +104,7 @@ fn test(only: &[String]) -> Result<(), Failed> {
 /// Its output is the table alone, so that a program can read it.
 fn prove(minutes: u64, json: bool, seed: Option<u64>) -> Result<(), Failed> {
     tools::need_postgres()?;
+    tools::need_faults()?;
     let json = if json { " --json" } else { "" };
     let seed = seed.map(|seed| format!(" --seed {seed}")).unwrap_or_default();
     let program = "cargo run --quiet --release --locked --package ratchet-proof";

@@ -51,6 +51,7 @@ fn docs() -> Result<(), Failed> {
 
 fn tests() -> Result<(), Failed> {
     tools::need_postgres()?;
+    tools::need_faults()?;
     tools::need_python()?;
     tools::need_http_clients()?;
     tools::need_browser()?;

@@ -60,7 +60,17 @@ pub(crate) fn need_postgres() -> Result<(), Failed> {
 
 /// What elects the leader of several servers, from Debian's packages.
 pub(crate) fn need_patroni() -> Result<(), Failed> {
-    for (line, package) in [("patroni --version", "patroni"), ("etcd --version", "etcd-server")] {
+    need_all(&[("patroni --version", "patroni"), ("etcd --version", "etcd-server")])
+}
+
+/// What the proof makes file systems with, and clocks that jump. Its suites say so where they are missing.
+pub(crate) fn need_faults() -> Result<(), Failed> {
+    need_all(&[("mkfs.xfs -V", "xfsprogs"), ("mkfs.ext4 -V", "e2fsprogs"), ("faketime --version", "faketime")])
+}
+
+/// A package for each line that does not work.
+fn need_all(programs: &[(&str, &str)]) -> Result<(), Failed> {
+    for (line, package) in programs {
         if !works(line) {
             install(package)?;
         }
@@ -84,24 +94,12 @@ pub(crate) fn cargo_fuzz() -> String {
 
 /// Programs that send requests to the tests' servers.
 pub(crate) fn need_http_clients() -> Result<(), Failed> {
-    let programs = [("curl --version", "curl"), ("node --version", "nodejs")];
-    for (line, package) in programs {
-        if !works(line) {
-            install(package)?;
-        }
-    }
-    Ok(())
+    need_all(&[("curl --version", "curl"), ("node --version", "nodejs")])
 }
 
 /// Chromium and the program that drives it, from Debian's packages, for the tests of the operators' pages.
 pub(crate) fn need_browser() -> Result<(), Failed> {
-    for (line, package) in [("chromium --version", "chromium"), ("chromedriver --version", "chromium-driver")]
-    {
-        if !works(line) {
-            install(package)?;
-        }
-    }
-    Ok(())
+    need_all(&[("chromium --version", "chromium"), ("chromedriver --version", "chromium-driver")])
 }
 
 /// What the TypeScript client is compiled with, in its own folder.

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use ratchet_core::LedgerError;
 
-use super::Process;
 use super::judge::{self, Findings};
+use super::{Process, Sample};
 use crate::planted::Mutation;
 
 /// How long one waits for processes to get somewhere.
@@ -85,12 +85,40 @@ impl<'a> Bench<'a> {
         Process::start(self.command(from, count, more))
     }
 
+    /// A process that lives for so many seconds, and writes down what it measures.
+    pub(crate) fn steady(&self, seconds: u64, period: u64) -> Command {
+        let mut command = Command::new(self.program);
+        command.arg("steady").args(["--store", &self.url]).arg("--folder").arg(self.folder());
+        command.args(["--seconds", &seconds.to_string(), "--period", &period.to_string()]);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command
+    }
+
+    pub(crate) fn samples(&self) -> Vec<Sample> {
+        self.lines("samples").iter().filter_map(|line| Sample::read(line)).collect()
+    }
+
     /// Nothing happens any more: one process brings everything to its end, and all is counted again.
     pub(crate) fn finish(&self) -> Result<Findings, Broken> {
-        // It submits nothing, so it meets no number twice.
-        let last = self.command(1_000_000, 0, &[]).stderr(Stdio::piped()).output()?;
-        if !last.status.success() {
-            return Err(Broken::Unfinished(String::from_utf8_lossy(&last.stderr).trim().to_owned()));
+        self.finish_by(self.last())
+    }
+
+    /// The process that comes last. It submits nothing, so it meets no number twice.
+    pub(crate) fn last(&self) -> Command {
+        // Where a rule is broken something may never end.
+        let patience = if self.broken.is_some() { "20" } else { "120" };
+        self.command(1_000_000, 0, &["--patience", patience])
+    }
+
+    pub(crate) fn finish_by(&self, mut last: Command) -> Result<Findings, Broken> {
+        let last = last.stderr(Stdio::piped()).output()?;
+        match (last.status.success(), self.broken) {
+            (true, _) => {}
+            // What is not at its end says nothing of effects.
+            (false, Some(_)) => return self.look_for_losses(),
+            (false, None) => {
+                return Err(Broken::Unfinished(String::from_utf8_lossy(&last.stderr).trim().to_owned()));
+            }
         }
         block_on(judge::judge(&self.url, self.folder()))
     }

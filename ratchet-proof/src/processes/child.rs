@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use ratchet::sqlite::SqliteOptions;
 use ratchet::{EnqueueError, Enqueued, Ratchet, Worker};
-use ratchet_core::ledger::Filter;
+use ratchet_core::ledger::Count;
 use ratchet_core::{LedgerError, State};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
@@ -151,7 +151,13 @@ impl Child {
             if early {
                 append(&log, &format!("{}:{id}", name_of(id)));
             }
-            let enqueued = async || if early { is_put(ratchet, id).await.map(drop) } else { enqueue(ratchet, id, &self.folder).await };
+            let enqueued = async || {
+                if early {
+                    is_put(ratchet, id).await.map(drop)
+                } else {
+                    enqueue(ratchet, id, &self.folder).await
+                }
+            };
             while let Err(error) = enqueued().await {
                 append(&self.folder.join("refused"), &error.to_string());
                 if self.until_refused {
@@ -212,12 +218,9 @@ fn name_of(id: u64) -> &'static str {
 pub(crate) async fn all_ended(ratchet: &Ratchet, patience: Duration) -> Result<bool, LedgerError> {
     let started = Instant::now();
     loop {
-        let is_ended = |record: &ratchet_core::Record| {
-            record.state.is_settled() && !(record.state == State::Uncertain && record.policy.reconciles)
-        };
         // Only an error that is there at the end is one.
-        let ended = match ratchet.list(Filter { limit: 10_000, ..Filter::default() }).await {
-            Ok(page) => page.records.iter().all(is_ended),
+        let ended = match is_anything_open(ratchet).await {
+            Ok(open) => !open,
             Err(error) if started.elapsed() > patience => return Err(error),
             Err(_) => false,
         };
@@ -226,4 +229,15 @@ pub(crate) async fn all_ended(ratchet: &Ratchet, patience: Duration) -> Result<b
         }
         sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// One look, since a record moves between two.
+async fn is_anything_open(ratchet: &Ratchet) -> Result<bool, LedgerError> {
+    let is_open = |count: &Count| match count.state {
+        State::Waiting | State::Pending | State::Running => true,
+        // What is asked about by itself is not at its end.
+        State::Uncertain => count.of.operation.as_str() == operations::IS_ASKED_ABOUT,
+        _ => false,
+    };
+    Ok(ratchet.census().await?.iter().any(is_open))
 }

@@ -26,8 +26,9 @@ pub(crate) struct Findings {
 pub(super) async fn judge(store: &str, folder: &Path) -> Result<Findings, LedgerError> {
     let mut findings = losses(store, folder).await?;
     let ratchet = Ratchet::open(store).await?;
+    let effects = effects(&folder.join("effects")).unwrap_or_default();
     for record in records(&ratchet).await?.values() {
-        findings.look_at(&folder.join("effects"), record);
+        findings.look_at(&effects, record);
     }
     Ok(findings)
 }
@@ -63,8 +64,15 @@ async fn damage(store: &str) -> Result<Option<String>, LedgerError> {
 
 /// Everything that is no tombstone, by its key.
 pub(super) async fn records(ratchet: &Ratchet) -> Result<BTreeMap<String, Record>, LedgerError> {
-    let page = ratchet.list(Filter { limit: 10_000, ..Filter::default() }).await?;
-    Ok(page.records.into_iter().map(|record| (record.id.key.as_str().to_owned(), record)).collect())
+    let (mut records, mut filter) = (BTreeMap::new(), Filter { limit: 1_000, ..Filter::default() });
+    loop {
+        let page = ratchet.list(filter.clone()).await?;
+        records.extend(page.records.into_iter().map(|record| (record.id.key.as_str().to_owned(), record)));
+        match page.next {
+            Some(next) => filter.after = Some(next),
+            None => return Ok(records),
+        }
+    }
 }
 
 /// How the records stand that no late word may change, by their keys.
@@ -92,14 +100,11 @@ impl Findings {
         self.said.extend(more.said);
     }
 
-    fn look_at(&mut self, folder: &Path, record: &Record) {
+    fn look_at(&mut self, effects: &BTreeMap<String, u64>, record: &Record) {
         let key = record.id.key.as_str();
-        let own = effects(folder, key).unwrap_or_default();
-        let steps: Vec<u64> = record
-            .steps
-            .keys()
-            .map(|step| effects(folder, &format!("{key}!{step}")).unwrap_or_default())
-            .collect();
+        let of = |identity: &str| effects.get(identity).copied().unwrap_or(0);
+        let own = of(key);
+        let steps: Vec<u64> = record.steps.keys().map(|step| of(&format!("{key}!{step}"))).collect();
         for count in steps.iter().copied().chain([own]).filter(|count| *count > 1) {
             self.doubled += count - 1;
             self.said.push(format!("{key} had its effect {count} times"));

@@ -6,6 +6,7 @@ mod judge;
 mod marks;
 mod operations;
 mod process;
+mod steady;
 mod till;
 
 pub(crate) use bench::{Bench, Broken, block_on};
@@ -13,3 +14,5 @@ pub use child::Child;
 pub(crate) use child::{all_ended, enqueue, undisturbed_worker};
 pub(crate) use judge::{Findings, definite, state_of};
 pub(crate) use process::{Process, is_stopped_soon};
+pub(crate) use steady::Sample;
+pub use steady::Steady;

@@ -54,6 +54,9 @@ pub(super) async fn deliver(ctx: Context, State(till): State<Till>, bill: Bill) 
     Ok(receipt)
 }
 
+/// The operation whose unknown effects are found out about.
+pub(super) const IS_ASKED_ABOUT: &str = "book";
+
 pub(super) fn registry() -> Registry {
     ratchet::registry![pay, print, book, flash, deliver]
 }

@@ -1,5 +1,6 @@
 //! A destination made of files: what it did is still there when its clients are dead.
 
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -74,20 +75,19 @@ impl Till {
     }
 }
 
-/// How often it acted for an identity, whatever an attempt has put behind it.
-pub(super) fn effects(folder: &Path, identity: &str) -> std::io::Result<u64> {
-    let mut effects = 0;
+/// How often it acted for each identity, whatever an attempt has put behind it.
+pub(super) fn effects(folder: &Path) -> std::io::Result<BTreeMap<String, u64>> {
+    let mut effects = BTreeMap::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        let key = entry.file_name().to_string_lossy().into_owned();
-        let is_of = key == identity || key.strip_prefix(identity).is_some_and(|rest| rest.starts_with(':'));
-        if !is_of {
+        let text = fs::read_to_string(entry.path())?;
+        if text == CLOSED {
             continue;
         }
-        let text = fs::read_to_string(entry.path())?;
-        if text != CLOSED {
-            effects += text.lines().count().max(1) as u64;
-        }
+        let key = entry.file_name().to_string_lossy().into_owned();
+        // The operation and its number; an attempt would be a third part.
+        let identity: Vec<&str> = key.splitn(3, ':').take(2).collect();
+        *effects.entry(identity.join(":")).or_default() += text.lines().count().max(1) as u64;
     }
     Ok(effects)
 }

@@ -34,6 +34,10 @@ impl Suite for ServerSuite {
         "restarts, failovers, limits and locks of PostgreSQL, and connections that ended after some byte"
     }
 
+    fn is_usual(&self) -> bool {
+        false
+    }
+
     fn run(&self, effort: Effort) -> Report {
         cases::run(self, effort)
     }
@@ -49,15 +53,13 @@ impl Cases for ServerSuite {
     }
 
     fn planted(&self) -> &'static [Mutation] {
-        &[Mutation::StandbyNotAwaited, Mutation::EarlyAcknowledgement]
+        &[Mutation::StandbyNotAwaited]
     }
 
     fn case(&self, number: u64, broken: Option<Mutation>) -> Result<Seen, Broken> {
         let bench = Bench::new(&self.program, broken)?;
-        match broken {
-            Some(Mutation::StandbyNotAwaited) => return disturb::failover(bench, false),
-            Some(_) => return disturb::restarts(bench),
-            None => {}
+        if broken.is_some() {
+            return disturb::failover(bench, false);
         }
         match number % 6 {
             0 => disturb::restarts(bench),

@@ -1,7 +1,6 @@
 //! Connections that end after some byte of the whole life of an operation: opening the store, submitting, executing.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet::postgres::PostgresOptions;
