@@ -99,7 +99,11 @@ fn message(text: &[u8]) -> (HeaderMap, &[u8]) {
 fn is_document(body: &[u8]) -> bool {
     let is_whole = body.trim_ascii().len() == body.len();
     let has_fields = |value: serde_json::Value| value.is_object() || value.is_array();
-    let is_xml = || body.starts_with(b"<?xml ") && body.ends_with(b"</Response>");
+    let is_xml = || {
+        let text = from_utf8(body).unwrap_or_default();
+        let text = text.strip_prefix("<?xml version=\"1.0\"?>").unwrap_or(text);
+        text.starts_with("<Response>") && text.find("</Response>") == text.len().checked_sub(11)
+    };
     is_whole && (serde_json::from_slice(body).is_ok_and(has_fields) || is_xml())
 }
 

@@ -116,7 +116,7 @@ fn number_text(number: f64) -> String {
     }
     let scientific = format!("{:e}", number.abs());
     let (digits, exponent) = scientific.split_once('e').expect("an exponent");
-    let digits = digits.replace('.', "");
+    let digits = even_of_two(number.abs(), digits.replace('.', ""));
     let length = i32::try_from(digits.len()).expect("at most 17 digits");
     let point = exponent.parse::<i32>().expect("a number") + 1;
     let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or_default());
@@ -137,6 +137,15 @@ fn number_text(number: f64) -> String {
     if number < 0.0 { format!("-{text}") } else { text }
 }
 
+/// Where two numbers of so many digits are equally near, ECMAScript takes the even one, and Rust either.
+fn even_of_two(number: f64, digits: String) -> String {
+    let exact = format!("{number:.60e}").replace('.', "");
+    let (kept, left) = exact.split_at(digits.len());
+    let is_between = left.starts_with('5')
+        && left[1..].split('e').next().is_some_and(|rest| rest.bytes().all(|it| it == b'0'));
+    if is_between && kept.ends_with(['0', '2', '4', '6', '8']) { kept.to_owned() } else { digits }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,9 +164,11 @@ mod tests {
             (0x444b_1ae4_d6e2_ef50, "1e+21"),
             (0x3eb0_c6f7_a0b5_ed8c, "9.999999999999997e-7"),
             (0x3eb0_c6f7_a0b5_ed8d, "0.000001"),
-            (0x41b3_de43_5555_53e3, "333333333.3333332"),
+            (0x41b3_de43_5555_5553, "333333333.3333332"),
             (0xc1b3_de43_5555_5555, "-333333333.3333333"),
             (0x8000_0000_0000_0000, "0"),
+            // Half way between two.
+            (0x4314_3ff3_c1cb_0959, "1424953923781206.2"),
         ] {
             assert_eq!(number_text(f64::from_bits(bits)), text);
         }

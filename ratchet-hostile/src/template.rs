@@ -9,15 +9,15 @@ pub fn template(input: &[u8]) {
         Ok(template) => {
             assert_eq!(render(&template), text);
             assert!(text.len() <= ratchet_key::MAX_TEMPLATE_BYTES && text.is_ascii());
-            inspect(&template).iter().for_each(|finding| points_into(finding, &text));
+            point_into(&inspect(&template), &text);
         }
         Err(findings) => {
             assert!(!findings.is_empty(), "refused without a reason");
             assert!(findings.iter().all(|finding| matches!(finding.code, Code::R006 | Code::R007)));
-            findings.iter().for_each(|finding| points_into(finding, &text));
+            point_into(&findings, &text);
         }
     }
-    inspect_foreign(&text).iter().for_each(|finding| points_into(finding, &text));
+    point_into(&inspect_foreign(&text), &text);
 }
 
 fn render(template: &Template) -> String {
@@ -28,12 +28,14 @@ fn render(template: &Template) -> String {
     template.segments().iter().map(render).collect()
 }
 
-/// What is shown of it is five lines at the most, whatever the text would do to a terminal.
-fn points_into(finding: &Finding, text: &str) {
-    if let Some(span) = finding.span {
-        assert!(text.get(span.start..span.end).is_some(), "{span:?}");
+/// What is shown of them is five lines at the most, whatever the text would do to a terminal.
+fn point_into(findings: &[Finding], text: &str) {
+    for finding in findings {
+        if let Some(span) = finding.span {
+            assert!(text.get(span.start..span.end).is_some(), "{span:?}");
+        }
+        let shown = finding.render(text);
+        assert!(shown.split('\n').count() <= 5, "{shown}");
+        assert!(!shown.contains(|char: char| char.is_control() && char != '\n'), "{shown:?}");
     }
-    let shown = finding.render(text);
-    assert!(shown.split('\n').count() <= 5, "{shown}");
-    assert!(!shown.contains(|char: char| char.is_control() && char != '\n'), "{shown:?}");
 }

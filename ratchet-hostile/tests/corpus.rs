@@ -36,7 +36,8 @@ macro_rules! replays {
         #[test]
         fn every_property_is_replayed_and_has_a_target() {
             let replayed = [$(stringify!($name)),*];
-            assert_eq!(ALL.map(|property| property.name), replayed);
+            let names: Vec<&str> = ALL.iter().map(|property| property.name).collect();
+            assert_eq!(names, replayed);
             for name in replayed {
                 assert!(folder().join(format!("fuzz_targets/{name}.rs")).is_file(), "{name}");
             }

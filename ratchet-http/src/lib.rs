@@ -30,6 +30,8 @@
 //! that a request with the key is under way or known with other contents (unknown), or that what looks like an error means
 //! done. `Retry-After` is the least that the next attempt waits.
 //!
+//! Where such a signal stands in the body, a body that begins as JSON or XML and cannot be read to its end leaves it unknown.
+//!
 //! Those who send with another client pin, send and [`classify`] by themselves:
 //!
 //! ```

@@ -23,8 +23,9 @@ fn run_target(name: &str, seconds: u64) -> Result<(), Failed> {
     fs::create_dir_all(root().join(&found)).map_err(|error| Failed::Wrong(format!("{found}: {error}")))?;
     // No code of ours is unsafe, so nothing is to be had from a sanitizer.
     let limits = format!("-max_total_time={seconds} -timeout=10 -max_len=4096 -print_final_stats=1");
+    let features = if name == "wire_body" { "--features wire " } else { "" };
     let command = format!(
-        "{} run --fuzz-dir fuzz --sanitizer none {name} {found} fuzz/corpus/{name} -- {limits}",
+        "{} run --fuzz-dir fuzz --sanitizer none {features}{name} {found} fuzz/corpus/{name} -- {limits}",
         cargo_fuzz()
     );
     run_with(&command, &[("RUSTUP_TOOLCHAIN", "nightly")])

@@ -12,9 +12,18 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         // More seconds than can be counted are as many as can be.
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
-    let until = httpdate::parse_http_date(text).ok()?;
-    let now = text_of(headers, &DATE).and_then(|text| httpdate::parse_http_date(text).ok());
+    let until = date(text)?;
+    let now = text_of(headers, &DATE).and_then(date);
     Some(until.duration_since(now.unwrap_or_else(SystemTime::now)).unwrap_or_default())
+}
+
+/// One of the three forms. The parser overlooks what stands between the fields of some of them.
+fn date(text: &str) -> Option<SystemTime> {
+    let shape: String = text.chars().map(|char| if char.is_ascii_digit() { '0' } else { char }).collect();
+    let is_any = [" 0000 00:00:00 GMT", "-00 00:00:00 GMT", " 00 00:00:00 0000", "  0 00:00:00 0000"]
+        .iter()
+        .any(|end| shape.ends_with(end));
+    if is_any { httpdate::parse_http_date(text).ok() } else { None }
 }
 
 fn text_of<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
@@ -53,7 +62,7 @@ mod tests {
 
     #[test]
     fn ignores_what_it_cannot_read() {
-        for text in ["", "soon", "-5", "+5", "1.5"] {
+        for text in ["", "soon", "-5", "+5", "1.5", "Sunday, 29-Nov-26115:00:30 GMT"] {
             assert_eq!(of(&[(RETRY_AFTER, text)]), None, "{text}");
         }
         assert_eq!(of(&[]), None);
