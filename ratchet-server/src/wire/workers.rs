@@ -7,7 +7,10 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use ratchet::decide::Command;
 use ratchet::ledger::{Claim, Offer, Order, Served};
-use ratchet::{DocumentKind, LedgerError, Namespace, OperationName, Record, Timestamp, TraceParent, Version, WorkerId, trace};
+use ratchet::{
+    DocumentKind, LedgerError, Namespace, OperationName, Record, Timestamp, TraceParent, Version, WorkerId,
+    trace,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
