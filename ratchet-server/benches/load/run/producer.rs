@@ -54,18 +54,17 @@ async fn enqueue(shared: &Shared, line: &mut Line, path: &str) {
 /// Asks until there is an answer: a key makes that safe.
 async fn sent(shared: &Shared, line: &mut Line, path: &str, body: &Value) -> Answer {
     loop {
-        match line.post(path, body).await {
-            Ok(answer) => match answer.come_again() {
-                None => return answer,
-                Some(wait) => {
-                    next(&shared.refused);
-                    sleep(wait).await;
-                }
-            },
+        let wait = match line.post(path, body).await {
+            Ok(answer) => {
+                let Some(wait) = answer.come_again() else { return answer };
+                next(&shared.refused);
+                wait
+            }
             Err(_) => {
                 next(&shared.broken);
-                sleep(Duration::from_millis(250)).await;
+                Duration::from_millis(250)
             }
-        }
+        };
+        sleep(wait).await;
     }
 }
