@@ -54,16 +54,13 @@ async fn enqueue(shared: &Shared, line: &mut Line, path: &str) {
 /// Asks until there is an answer: a key makes that safe.
 async fn sent(shared: &Shared, line: &mut Line, path: &str, body: &Value) -> Answer {
     loop {
-        let wait = match line.post(path, body).await {
-            Ok(answer) => {
-                let Some(wait) = answer.come_again() else { return answer };
-                next(&shared.refused);
-                wait
-            }
-            Err(_) => {
-                next(&shared.broken);
-                Duration::from_millis(250)
-            }
+        let wait = if let Ok(answer) = line.post(path, body).await {
+            let Some(wait) = answer.come_again() else { return answer };
+            next(&shared.refused);
+            wait
+        } else {
+            next(&shared.broken);
+            Duration::from_millis(250)
         };
         sleep(wait).await;
     }
