@@ -85,8 +85,8 @@ pub use ratchet_core::{
     Outcome, OutcomeKind, PartWriter, Payload, PayloadError, Pin, Policy, Priority, Queue, Recipe,
     ReconciledStep, Record, RecordId, Registry, RegistryError, Request, RequestFingerprint, RestoreGuard,
     RetryPolicy, Scope, SecretError, SecretId, Sending, StepName, StepState, Submission, Submitted, Token,
-    TraceParent, TraceParentError,    Uncertainty, Version, VolatileFields, WireSecrets, Worker, WorkerBuilder, WorkerError, WorkerId,
-    admission, contract, contracts, decide, ledger, manifest, trace,
+    TraceParent, TraceParentError, Uncertainty, Version, VolatileFields, WireSecrets, Worker, WorkerBuilder,
+    WorkerError, WorkerId, admission, contract, contracts, decide, ledger, manifest, trace,
 };
 pub use ratchet_macros::{Input, KeyPart, operation, registry};
 

@@ -96,9 +96,9 @@ pub(crate) async fn insert(
         policies.add(&record.policy)?;
         contracts.add(&record.effect.contract)?;
     }
-    let linked = records.iter().any(|record| {
-        record.group.is_some() || record.after.is_some() || record.trace.is_some()
-    });
+    let linked = records
+        .iter()
+        .any(|record| record.group.is_some() || record.after.is_some() || record.trace.is_some());
     let mut query = sqlx::query(if linked { insert_records!(linked) } else { insert_records!() })
         .bind(terms.now)
         .bind(column(&sorted, |(_, record)| record.id.namespace.as_str()))

@@ -66,7 +66,9 @@ pub(crate) enum Error {
     NotProbed { status: u16 },
     #[error("{address} cannot be listened on: {reason}; name another with `--listen`")]
     NotListening { address: std::net::SocketAddr, reason: io::Error },
-    #[error("traces cannot be sent: {0}; `--otlp` takes the address of a collector, such as http://127.0.0.1:4318")]
+    #[error(
+        "traces cannot be sent: {0}; `--otlp` takes the address of a collector, such as http://127.0.0.1:4318"
+    )]
     Collector(#[from] opentelemetry_otlp::ExporterBuildError),
     #[error("the system gives no random bytes, so no key can be made: {0}")]
     NoRandomness(#[from] getrandom::Error),

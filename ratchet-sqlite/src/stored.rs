@@ -7,7 +7,7 @@ use ratchet_core::decide::Stored;
 use ratchet_core::{
     After, Effect, Fingerprint, Generation, GroupId, Key, Lease, Namespace, OperationName, Payload, Policy,
     Priority, Queue, Record, RecordId, State, Step, StepName, Terms, Timestamp, Token, Tombstone,
-    TraceParent,    Uncertainty, Version, WorkerId, serde_json,
+    TraceParent, Uncertainty, Version, WorkerId, serde_json,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

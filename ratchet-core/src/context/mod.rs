@@ -31,7 +31,9 @@ use crate::contract::Contract;
 use crate::decide::{Answer, Command};
 use crate::failure::Failure;
 use crate::ledger::SharedLedger;
-use crate::model::{Cause, CauseKind, Effect, Outcome, Record, RecordId, SecretId, StepName, Token, TraceParent, Version};
+use crate::model::{
+    Cause, CauseKind, Effect, Outcome, Record, RecordId, SecretId, StepName, Token, TraceParent, Version,
+};
 use crate::operation::States;
 use crate::reconcile::{About, Inquiry};
 use crate::time::Timestamp;

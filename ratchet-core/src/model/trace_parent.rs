@@ -27,7 +27,9 @@ pub struct TraceParent {
 
 /// This is no `traceparent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no `traceparent`: it is written `00-TRACE-SPAN-FLAGS`, in hexadecimal and not all zeros (W3C Trace Context)")]
+#[error(
+    "no `traceparent`: it is written `00-TRACE-SPAN-FLAGS`, in hexadecimal and not all zeros (W3C Trace Context)"
+)]
 pub struct TraceParentError;
 
 /// The length of the only version that there is, which later ones begin with.

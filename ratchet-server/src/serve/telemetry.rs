@@ -51,7 +51,8 @@ impl Telemetry {
     }
 
     fn provider(&self) -> Result<Option<SdkTracerProvider>, Error> {
-        let named = ENDPOINTS.into_iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+        let named =
+            ENDPOINTS.into_iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
         if self.otlp.is_none() && !named {
             return Ok(None);
         }

@@ -104,10 +104,8 @@ pub(super) async fn enqueue(
 ) -> Result<(StatusCode, Json<Enqueued>), Problem> {
     app.require_taking()?;
     let (group, run) = runs::own(&app, &grant, &run).await?;
-    let submission = Submission {
-        trace: place_in_trace(&headers, &run),
-        ..submission(&app, &grant, group, body).await?
-    };
+    let submission =
+        Submission { trace: place_in_trace(&headers, &run), ..submission(&app, &grant, group, body).await? };
     // What a finished run has enqueued may be asked for again.
     if !run.is_open() && app.ledger().find(submission.id.clone()).await?.is_none() {
         return Err(Problem::refused("RUN_FINISHED", "the run is finished and takes no more steps"));

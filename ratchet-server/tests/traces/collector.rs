@@ -1,6 +1,7 @@
 //! What takes spans, as a collector of OpenTelemetry does: protobuf over HTTP.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
@@ -100,5 +101,8 @@ fn text(value: Option<&AnyValue>) -> String {
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

@@ -15,8 +15,8 @@ use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
-use ratchet::http::reqwest::Method;
 use ratchet::http::Client;
+use ratchet::http::reqwest::Method;
 use ratchet::{Context, Failure, Input, Ratchet, State, TraceParent};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -88,10 +88,10 @@ fn one_trace_leads_from_the_producer_to_the_destination() {
     assert_eq!((request.parent.as_str(), request.kind), ("00f067aa0ba902b7", "server"));
     let attempt = named("worker", "attempt");
     assert_eq!((&attempt.parent, attempt.kind), (&request.span, "consumer"));
-    let send = named("worker", "send");
-    assert_eq!((&send.parent, send.kind), (&attempt.span, "client"));
-    let at_send: TraceParent = format!("00-{trace}-{}-01", send.span).parse().unwrap();
-    assert_eq!(sent, [at_send.to_string(), OWN.to_owned()]);
+    let sending = named("worker", "send");
+    assert_eq!((&sending.parent, sending.kind), (&attempt.span, "client"));
+    let expected: TraceParent = format!("00-{trace}-{}-01", sending.span).parse().unwrap();
+    assert_eq!(sent, [expected.to_string(), OWN.to_owned()]);
     // All know the record by its digest, and none by its key or what it holds.
     assert_eq!(request.attributes["key"], attempt.attributes["key"]);
     for span in &spans {
@@ -116,8 +116,8 @@ async fn charge_twice(collector: &Collector) -> Vec<String> {
     let worker = ratchet.worker(ratchet::registry![charge]).state(Shop { url, http: Client::new().unwrap() });
     let worker = worker.build().unwrap();
     let mut sent = Vec::new();
-    let stop = tokio_util::sync::CancellationToken::new();
-    let running = tokio::spawn(worker.run(stop.clone().cancelled_owned()));
+    let shutdown = tokio_util::sync::CancellationToken::new();
+    let running = tokio::spawn(worker.run(shutdown.clone().cancelled_owned()));
     for order in [7, 8] {
         let body = json!({
             "name": "charge", "version": "1", "input": {"order": order, "note": "for Ada"},
@@ -129,7 +129,7 @@ async fn charge_twice(collector: &Collector) -> Vec<String> {
         assert_eq!(status, 201, "{step}");
         sent.push(tell.recv().await.unwrap());
     }
-    stop.cancel();
+    shutdown.cancel();
     running.await.unwrap().unwrap();
     assert_eq!(server.stop(), Some(0));
     sent

@@ -54,18 +54,14 @@ async fn enqueue(shared: &Shared, line: &mut Line, path: &str) {
 /// Asks until there is an answer: a key makes that safe.
 async fn sent(shared: &Shared, line: &mut Line, path: &str, body: &Value) -> Answer {
     loop {
-        match line.post(path, body).await {
-            Ok(answer) => match answer.come_again() {
-                None => return answer,
-                Some(wait) => {
-                    next(&shared.refused);
-                    sleep(wait).await;
-                }
-            },
-            Err(_) => {
-                next(&shared.broken);
-                sleep(Duration::from_millis(250)).await;
-            }
-        }
+        let wait = if let Ok(answer) = line.post(path, body).await {
+            let Some(wait) = answer.come_again() else { return answer };
+            next(&shared.refused);
+            wait
+        } else {
+            next(&shared.broken);
+            Duration::from_millis(250)
+        };
+        sleep(wait).await;
     }
 }
