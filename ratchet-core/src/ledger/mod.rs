@@ -101,7 +101,8 @@ pub trait Ledger: Send + Sync + fmt::Debug + 'static {
     /// says how many there were.
     ///
     /// A ledger does so by itself right after an end that it writes, as far as it knows of followers; this finds the others,
-    /// and what was left by a crash in between. Where many wait, one call looks at some of them, and the next ones at others.
+    /// and what was left by a crash in between. It goes on behind those that
+    /// still have to wait, though a ledger may leave some of many to the next call.
     fn follow(&self, limit: usize) -> LedgerFuture<'_, usize>;
 
     /// Puts tombstones in the place of up to `limit` records that are settled for longer than they are kept, and says

@@ -9,7 +9,7 @@ use std::time::Duration;
 use ratchet_key::Key;
 use tokio::sync::watch;
 
-use super::follow::{Followers, waits_again};
+use super::follow::{Followers, Looked, waits_again};
 use super::{
     AuditPage, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
     DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerFuture, MarkChange,
@@ -63,8 +63,8 @@ impl MemoryLedger {
     fn decide_followers(&self, rows: &mut Rows) -> usize {
         let mut decided = 0;
         while self.followers.may_wait() {
-            let waiting = rows.waiting();
-            self.followers.set(!waiting.is_empty());
+            let (look, waiting) = (self.followers.next(usize::MAX), rows.waiting());
+            self.followers.looked(&look, &Looked { waiting: !waiting.is_empty(), ..Looked::default() });
             let follow = |(id, ended): (RecordId, Option<Ending>)| {
                 rows.apply(&id, &Command::Follow { ended: ended? }, self.moment()).ok()
             };
@@ -93,7 +93,7 @@ impl Ledger for MemoryLedger {
                 let mut rows = self.rows();
                 let answers = submissions.iter().map(|submission| rows.submit(submission, now)).collect();
                 if submissions.iter().any(|submission| submission.after.is_some()) {
-                    self.followers.set(true);
+                    self.followers.arrived();
                     self.decide_followers(&mut rows);
                 }
                 answers
@@ -114,7 +114,7 @@ impl Ledger for MemoryLedger {
                 let answers: Vec<_> =
                     orders.iter().map(|order| rows.apply(&order.id, &order.command, self.moment())).collect();
                 if waits_again(&answers) {
-                    self.followers.set(true);
+                    self.followers.arrived();
                 }
                 self.decide_followers(&mut rows);
                 answers
