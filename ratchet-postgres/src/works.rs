@@ -80,6 +80,9 @@ impl Work for Applies {
 
     const DOING: &'static str = "write what was decided";
 
+    // Who holds a record of ours is about to commit what it decided.
+    const PATIENCE: Duration = TURN;
+
     fn are_independent(orders: &[Order]) -> bool {
         let mut records = HashSet::with_capacity(orders.len());
         orders.iter().all(|order| records.insert(&order.id))
