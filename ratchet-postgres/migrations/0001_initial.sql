@@ -11,8 +11,6 @@ CREATE TABLE ratchet.records (
     not_before bigint NOT NULL,
     -- When a record that is a tombstone now reached the state in `ended_as`; NULL for all others.
     ended_at bigint,
-    -- The record that this one comes after; NULL for most.
-    after_id bigint,
     generation bigint NOT NULL,
     priority smallint NOT NULL,
     namespace text COLLATE "C" NOT NULL,
@@ -34,11 +32,10 @@ CREATE TABLE ratchet.records (
 
 CREATE SEQUENCE ratchet.records_id OWNED BY ratchet.records.id;
 
-CREATE UNIQUE INDEX records_identity ON ratchet.records (namespace, operation, key, generation);
+-- The key first, by which most entries differ: what comes before it is compared in vain.
+CREATE UNIQUE INDEX records_identity ON ratchet.records (key, operation, namespace, generation);
 
 CREATE INDEX records_group ON ratchet.records (namespace, group_id, id) WHERE group_id IS NOT NULL;
-
-CREATE INDEX records_followers ON ratchet.records (after_id) WHERE after_id IS NOT NULL;
 
 -- What became of it so far: the part that changes, kept apart and narrow, since PostgreSQL writes a changed row anew.
 -- A tombstone has none.
@@ -55,6 +52,8 @@ CREATE TABLE ratchet.progress (
     settled_at bigint,
     -- When a tombstone may take its place; NULL while it must stay.
     purge_at bigint,
+    -- The record that this one comes after; NULL for most.
+    after_id bigint,
     -- The latest attempt, which most records end with. The next one moves it to `attempts`.
     attempt_token bigint,
     attempt_leased_at bigint,
@@ -86,16 +85,19 @@ CREATE TABLE ratchet.progress (
     autovacuum_vacuum_cost_delay = 0
 );
 
--- Claims: one seek per queue, operation, version and priority, whatever else waits.
-CREATE INDEX progress_pending
-    ON ratchet.progress (namespace, queue, operation, version, priority, ready_at, record_id)
-    WHERE state = 'pending';
+-- Claims: one seek per queue, operation, version and priority, whatever else waits. Their four names are one number here,
+-- which is quicker to compare; whoever reads compares the names too, since others may have the same number.
+CREATE INDEX progress_pending ON ratchet.progress (
+        hashtextextended(version, hashtextextended(queue, hashtextextended(operation, hashtextextended(namespace, 0)))),
+        priority, ready_at, record_id
+    ) WHERE state = 'pending';
 
 -- What runs: counted for operations that have a limit, and looked through once in a while for leases that are over.
 CREATE INDEX progress_leased ON ratchet.progress (namespace, operation, lease_until) WHERE state = 'running';
 
--- What waits for the end of another record.
+-- What waits for the end of another record: all of it in turn, and what waits for one.
 CREATE INDEX progress_waiting ON ratchet.progress (record_id) WHERE state = 'waiting';
+CREATE INDEX progress_followers ON ratchet.progress (after_id, record_id) WHERE state = 'waiting';
 
 CREATE INDEX progress_purgeable ON ratchet.progress (purge_at) WHERE purge_at IS NOT NULL;
 

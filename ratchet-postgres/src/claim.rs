@@ -19,23 +19,36 @@ use crate::room;
 use crate::row::{now, record_columns};
 use crate::write;
 
+/// The pending records `p` on the shelf `s` in namespace `$1`, by the number that the index has for the four names.
+macro_rules! on_shelf {
+    () => {
+        "p.state = 'pending' AND hashtextextended(p.version, hashtextextended(p.queue, hashtextextended(p.operation, \
+             hashtextextended(p.namespace, 0)))) = s.number \
+         AND p.namespace = $1 AND p.queue = s.queue AND p.operation = s.operation AND p.version = s.version"
+    };
+}
+pub(crate) use on_shelf;
+
 /// The priorities of pending records in namespace `$1` for each queue, operation and version in `$2` to `$4`, by one seek
 /// each. One queue, operation, version and priority is a shelf: a contiguous part of the index of pending records.
 macro_rules! tables_of_shelves {
     () => {
-        "offer(queue, operation, version) AS (SELECT * FROM unnest($2::text[], $3::text[], $4::text[])), \
-         shelf(queue, operation, version, priority) AS ( \
-             SELECT s.queue, s.operation, s.version, ( \
-                 SELECT max(p.priority) FROM ratchet.progress AS p \
-                 WHERE p.state = 'pending' AND p.namespace = $1 AND p.queue = s.queue \
-                     AND p.operation = s.operation AND p.version = s.version) \
-             FROM offer AS s \
+        concat!(
+            "offer(queue, operation, version, number) AS (SELECT o.*, hashtextextended(o.version, \
+                 hashtextextended(o.queue, hashtextextended(o.operation, hashtextextended($1, 0)))) \
+                 FROM unnest($2::text[], $3::text[], $4::text[]) AS o(queue, operation, version)), \
+             shelf(queue, operation, version, number, priority) AS ( \
+                 SELECT s.queue, s.operation, s.version, s.number, ( \
+                     SELECT max(p.priority) FROM ratchet.progress AS p WHERE ",
+            $crate::claim::on_shelf!(),
+            ") FROM offer AS s \
              UNION ALL \
-             SELECT s.queue, s.operation, s.version, ( \
-                 SELECT max(p.priority) FROM ratchet.progress AS p \
-                 WHERE p.state = 'pending' AND p.namespace = $1 AND p.queue = s.queue \
-                     AND p.operation = s.operation AND p.version = s.version AND p.priority < s.priority) \
-             FROM shelf AS s WHERE s.priority IS NOT NULL)"
+                 SELECT s.queue, s.operation, s.version, s.number, ( \
+                     SELECT max(p.priority) FROM ratchet.progress AS p WHERE ",
+            $crate::claim::on_shelf!(),
+            " AND p.priority < s.priority) \
+                 FROM shelf AS s WHERE s.priority IS NOT NULL)"
+        )
     };
 }
 pub(crate) use tables_of_shelves;
@@ -43,10 +56,12 @@ pub(crate) use tables_of_shelves;
 /// What is due on the shelf `s`, the longest waiting first.
 macro_rules! due_on_shelf {
     () => {
-        "FROM ratchet.progress AS p \
-         WHERE p.state = 'pending' AND p.namespace = $1 AND p.queue = s.queue AND p.operation = s.operation \
-             AND p.version = s.version AND p.priority = s.priority AND p.ready_at <= (SELECT now FROM moment) \
-         ORDER BY p.ready_at, p.record_id "
+        concat!(
+            "FROM ratchet.progress AS p WHERE ",
+            on_shelf!(),
+            " AND p.priority = s.priority AND p.ready_at <= (SELECT now FROM moment) \
+             ORDER BY p.ready_at, p.record_id "
+        )
     };
 }
 
@@ -63,16 +78,17 @@ macro_rules! due {
             " AS now), ",
             tables_of_shelves!(),
             ", filled AS MATERIALIZED (SELECT * FROM shelf WHERE priority IS NOT NULL), \
-               first AS (SELECT s.queue, s.operation, s.version, s.priority FROM filled AS s CROSS JOIN LATERAL ( \
+               first AS (SELECT s.queue, s.operation, s.version, s.number, s.priority FROM filled AS s CROSS JOIN LATERAL ( \
                    SELECT p.ready_at, p.record_id ",
             due_on_shelf!(),
             "LIMIT $6) AS w \
                WHERE (SELECT count(*) FROM filled) > 1 \
                ORDER BY s.priority DESC, w.ready_at, w.record_id LIMIT $6), \
                share AS MATERIALIZED ( \
-                   SELECT queue, operation, version, priority, count(*) AS records FROM first GROUP BY 1, 2, 3, 4 \
+                   SELECT queue, operation, version, number, priority, count(*) AS records \
+                   FROM first GROUP BY 1, 2, 3, 4, 5 \
                    UNION ALL \
-                   SELECT queue, operation, version, priority, $6 FROM filled WHERE (SELECT count(*) FROM filled) = 1) \
+                   SELECT queue, operation, version, number, priority, $6 FROM filled WHERE (SELECT count(*) FROM filled) = 1) \
              SELECT ",
             record_columns!(),
             ", p.seen, p.place, (SELECT now FROM moment) AS now FROM share AS s CROSS JOIN LATERAL (SELECT p.xmin AS seen, p.ctid AS place, p.* ",

@@ -21,7 +21,7 @@ pub(crate) async fn follow(
 ) -> Result<Looked, Fault> {
     let (mut looked, mut ended) = match whose {
         Whose::Ended(ids) => (Looked::default(), ids.clone()),
-        Whose::Any { behind, limit } => {
+        Whose::Any { behind, limit, .. } => {
             let found = waiting(connection, *behind, *limit).await?;
             let mut looked = Looked::at(&found, *behind, *limit);
             let skipped = looked.add(decide(connection, found, sources).await?);
@@ -88,10 +88,9 @@ macro_rules! standing {
 async fn waiting(connection: &mut PgConnection, behind: i64, limit: usize) -> Result<Vec<Waiting>, Fault> {
     const WAITING: &str = concat!(
         "SELECT p.record_id, coalesce(q.state, e.ended_as) AS state, q.uncertainty, q.reconcile_at \
-         FROM (SELECT w.record_id FROM ratchet.progress AS w WHERE w.state = 'waiting' AND w.record_id > $1 \
+         FROM (SELECT w.record_id, w.after_id FROM ratchet.progress AS w WHERE w.state = 'waiting' AND w.record_id > $1 \
                  ORDER BY w.record_id LIMIT $2) AS p \
-         CROSS JOIN LATERAL (SELECT r.after_id FROM ratchet.records AS r WHERE r.id = p.record_id LIMIT 1) AS f \
-         CROSS JOIN LATERAL (SELECT r.id, r.ended_as FROM ratchet.records AS r WHERE r.id = f.after_id LIMIT 1) AS e ",
+         CROSS JOIN LATERAL (SELECT r.id, r.ended_as FROM ratchet.records AS r WHERE r.id = p.after_id LIMIT 1) AS e ",
         standing!(),
         " ORDER BY p.record_id"
     );
@@ -104,6 +103,7 @@ async fn waiting(connection: &mut PgConnection, behind: i64, limit: usize) -> Re
     rows.iter().map(read).collect()
 }
 
+/// Reads those that wait for one of these, as far as it has ended: others must not take the places of theirs.
 async fn of_ended(connection: &mut PgConnection, ended: &[RecordId]) -> Result<Vec<Waiting>, Fault> {
     const OF_ENDED: &str = concat!(
         "SELECT p.record_id, coalesce(q.state, e.ended_as) AS state, q.uncertainty, q.reconcile_at \
@@ -111,11 +111,13 @@ async fn of_ended(connection: &mut PgConnection, ended: &[RecordId]) -> Result<V
          CROSS JOIN LATERAL (SELECT r.id, r.ended_as FROM ratchet.records AS r \
              WHERE r.namespace = w.namespace AND r.operation = w.operation AND r.key = w.key \
                  AND r.generation = w.generation LIMIT 1) AS e \
-         CROSS JOIN LATERAL (SELECT r.id FROM ratchet.records AS r WHERE r.after_id = e.id OFFSET 0) AS f \
-         CROSS JOIN LATERAL (SELECT t.record_id FROM ratchet.progress AS t \
-             WHERE t.record_id = f.id AND t.state = 'waiting' LIMIT 1) AS p ",
+         ",
         standing!(),
-        " LIMIT $5"
+        " CROSS JOIN LATERAL (SELECT t.record_id FROM ratchet.progress AS t \
+             WHERE t.state = 'waiting' AND t.after_id = e.id ORDER BY t.record_id LIMIT $5) AS p \
+         WHERE coalesce(q.state, e.ended_as) NOT IN ('waiting', 'pending', 'running') \
+             AND (q.state IS DISTINCT FROM 'uncertain' OR q.uncertainty = 'cancelled' OR q.reconcile_at IS NULL) \
+         LIMIT $5"
     );
     let rows = sqlx::query(OF_ENDED)
         .bind(column(ended, |id| id.namespace.as_str()))

@@ -21,8 +21,9 @@ const WAITING_CALLS: usize = 1024;
 /// How many calls share one commit at the most; bounds how long the first of them waits for the last.
 const MOST_CALLS: usize = 512;
 
-/// How long calls that share a commit wait for somebody else's lock, since all of them wait together.
-const BRIEFLY: Duration = Duration::from_millis(100);
+/// How long calls that share a commit wait for somebody else's lock, since all of them wait together, once for each half of
+/// them that holds the one.
+const BRIEFLY: Duration = Duration::from_millis(1);
 
 /// How many calls wait for locks beside the lane.
 const PATIENT_CALLS: usize = 4;
@@ -47,11 +48,17 @@ pub(crate) trait Work: Send + Sync + 'static {
     /// Sees the answers after the commit and before their callers do.
     fn committed(&self, _: &[Self::Answer]) {}
 
+    /// Is told that calls get no answer: some of what they asked for may have been done.
+    fn failed(&self) {}
+
     /// Whether the questions of one call have nothing to do with each other, so that what concerns one of them must not
     /// stop the others either.
     fn are_independent(_: &[Self::Question]) -> bool {
         false
     }
+
+    /// How long calls that share a commit wait for somebody else's lock.
+    const PATIENCE: Duration = BRIEFLY;
 
     /// Whether a call is not worth an answer once its caller went away.
     const NEEDS_CALLER: bool = false;
@@ -76,7 +83,7 @@ impl<W: Work> Lane<W> {
     /// Works until this is dropped, and then finishes what it was asked.
     pub(crate) fn start(work: W, connector: &Connector) -> Self {
         let (sender, receiver) = mpsc::channel(WAITING_CALLS);
-        let brief = Connector { lock_timeout: connector.lock_timeout.min(BRIEFLY), ..connector.clone() };
+        let brief = Connector { lock_timeout: connector.lock_timeout.min(W::PATIENCE), ..connector.clone() };
         let worker = Worker {
             work: Arc::new(work),
             session: Session::new(brief),
@@ -126,9 +133,10 @@ impl<W: Work> Worker<W> {
         while let Some(mut calls) = waiting.pop().filter(|calls| !calls.is_empty()) {
             match answer(&*self.work, &mut self.session, &calls).await {
                 Ok(answers) => deal(&*self.work, calls, answers),
-                // What concerns one call must not stop the work of all others.
+                // What concerns one call must not stop the work of all others, which go on sharing commits.
                 Err(fault) if fault.concerns_one_call() && calls.len() > 1 => {
-                    waiting.extend(calls.into_iter().rev().map(|call| vec![call]));
+                    let second = calls.split_off(calls.len() / 2);
+                    waiting.extend([second, calls]);
                 }
                 Err(fault) if fault.concerns_one_call() && calls.iter().any(can_be_taken_apart::<W>) => {
                     let each = calls.into_iter().flat_map(take_apart::<W>).map(|call| vec![call]);
@@ -137,7 +145,7 @@ impl<W: Work> Worker<W> {
                 Err(Fault::Busy | Fault::OldSnapshot) if calls.len() == 1 => {
                     calls.drain(..).for_each(|call| self.wait_with(call));
                 }
-                Err(fault) => refuse::<W>(calls, &fault, self.patient.lock_timeout),
+                Err(fault) => refuse(&*self.work, calls, &fault, self.patient.lock_timeout),
             }
         }
     }
@@ -154,7 +162,7 @@ impl<W: Work> Worker<W> {
                 if turn.is_ok() { answer(&*work, &mut session, &calls).await } else { Err(Fault::Busy) };
             match answers {
                 Ok(answers) => deal(&*work, calls, answers),
-                Err(fault) => refuse::<W>(calls, &fault, patience),
+                Err(fault) => refuse(&*work, calls, &fault, patience),
             }
             session.close().await;
         });
@@ -196,7 +204,8 @@ async fn answer<W: Work>(
     let connection = session.connection().await?;
     let answering = work.answer(connection, &questions, calls.len() == questions.len());
     let answers = timeout(within, answering).await.unwrap_or_else(|_| Err(Fault::no_answer(W::DOING)));
-    if answers.is_err() {
+    // Whoever waited in vain for a lock has a connection that works.
+    if answers.as_ref().is_err_and(|fault| !matches!(fault, Fault::Busy | Fault::OldSnapshot)) {
         session.forget();
     }
     answers
@@ -214,8 +223,9 @@ fn deal<W: Work>(work: &W, calls: Vec<CallOf<W>>, answers: Vec<W::Answer>) {
     }
 }
 
-fn refuse<W: Work>(calls: Vec<CallOf<W>>, fault: &Fault, waited: Duration) {
+fn refuse<W: Work>(work: &W, calls: Vec<CallOf<W>>, fault: &Fault, waited: Duration) {
     tracing::warn!(calls = calls.len(), ?fault, "calls were not answered");
+    work.failed();
     for call in calls {
         let _ = call.reply.send(Err(fault.told(waited)));
     }

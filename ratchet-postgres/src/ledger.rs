@@ -1,5 +1,6 @@
 //! The ledger itself: hands writes to its lanes and reads to a pool.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::sync::atomic::AtomicBool;
@@ -163,8 +164,8 @@ impl PostgresLedger {
     }
 
     /// Decides about followers.
-    async fn follow_those(&self, whose: Whose) -> Result<Looked, LedgerError> {
-        let (whose, sources) = (&whose, &self.sources);
+    async fn follow_those(&self, whose: &Whose) -> Result<Looked, LedgerError> {
+        let sources = &self.sources;
         let looked = self
             .write(
                 "decide about records that wait",
@@ -177,11 +178,19 @@ impl PostgresLedger {
         Ok(looked)
     }
 
+    /// Looks at the next `limit` of all that wait.
+    async fn follow_some(&self, limit: usize) -> Result<Looked, LedgerError> {
+        let whose = self.followers.next(limit);
+        let looked = self.follow_those(&whose).await?;
+        self.followers.looked(&whose, &looked);
+        Ok(looked)
+    }
+
     /// Decides about those that come after records that have just ended. What fails is done by [`follow`](Ledger::follow)
     /// later.
     async fn follow_ended(&self, ended: Vec<RecordId>) {
         if !ended.is_empty()
-            && let Err(error) = self.follow_those(Whose::Ended(ended)).await
+            && let Err(error) = self.follow_those(&Whose::Ended(ended)).await
         {
             tracing::warn!(%error, "records that wait were not decided about; trying again later");
         }
@@ -204,14 +213,16 @@ impl Ledger for PostgresLedger {
 
     fn submit(&self, submissions: Vec<Submission>) -> LedgerFuture<'_, Vec<Submitted>> {
         Box::pin(async move {
-            let before: Vec<RecordId> =
+            let before: BTreeSet<RecordId> =
                 submissions.iter().filter_map(|one| Some(one.after.as_ref()?.id.clone())).collect();
-            let answers = self.submits.ask(submissions).await?;
+            let answers = self.submits.ask(submissions).await;
             if !before.is_empty() {
-                self.followers.set(true);
+                // Also after an error, which may have come behind the commit.
+                self.followers.arrived();
             }
+            let answers = answers?;
             // They may have ended before.
-            self.follow_ended(before).await;
+            self.follow_ended(before.into_iter().collect()).await;
             answers.into_iter().map(|answer| self.told(answer)).collect()
         })
     }
@@ -254,7 +265,7 @@ impl Ledger for PostgresLedger {
                 self.bell.ring();
             }
             if ended > 0 && self.followers.may_wait() {
-                self.follow(limit).await?;
+                self.follow_some(limit).await?;
             }
             Ok(ended)
         })
@@ -262,9 +273,7 @@ impl Ledger for PostgresLedger {
 
     fn follow(&self, limit: usize) -> LedgerFuture<'_, Looked> {
         Box::pin(async move {
-            let looked = self.follow_those(self.followers.next(limit)).await?;
-            self.followers.looked(&looked);
-            Ok(looked)
+            self.follow_some(limit).await
         })
     }
 

@@ -79,8 +79,7 @@ pub(crate) async fn purge(
         attempt AS (DELETE FROM ratchet.attempts WHERE record_id = ANY($1)), \
         entry AS (DELETE FROM ratchet.audit WHERE record_id = ANY($1)) \
         UPDATE ratchet.records AS r SET ended_as = s.state, ended_at = s.settled_at, policy = NULL, contract = NULL, \
-            input = NULL, group_id = NULL, comes_after = NULL, after_id = NULL, \
-            trace = NULL FROM settled AS s WHERE r.id = s.record_id";
+            input = NULL, group_id = NULL, comes_after = NULL, trace = NULL FROM settled AS s WHERE r.id = s.record_id";
     let doing = "purge records";
     let mut transaction = connection.begin().await.while_trying(doing)?;
     let over: Vec<i64> = sqlx::query_scalar(OVER)

@@ -17,19 +17,12 @@ pub(crate) async fn under_key(
     key: &Key,
 ) -> Result<Vec<Stored>, Fault> {
     const UNDER_KEY: &str = concat!(
-        "WITH RECURSIVE known(operation) AS ( \
-             SELECT (SELECT min(n.operation) FROM ratchet.records AS n WHERE n.namespace = $1) \
-             UNION ALL SELECT (SELECT min(n.operation) FROM ratchet.records AS n \
-                 WHERE n.namespace = $1 AND n.operation > known.operation) \
-             FROM known WHERE operation IS NOT NULL) \
-         SELECT ",
+        "SELECT ",
         record_columns!(),
         ", ",
         steps_column!(),
-        " FROM known CROSS JOIN LATERAL (SELECT * FROM ratchet.records AS n \
-              WHERE n.namespace = $1 AND n.operation = known.operation AND n.key = $2 OFFSET 0) AS r \
-          LEFT JOIN ratchet.progress AS p ON p.record_id = r.id \
-          ORDER BY r.operation, r.generation"
+        " FROM ratchet.records AS r LEFT JOIN ratchet.progress AS p ON p.record_id = r.id \
+          WHERE r.namespace = $1 AND r.key = $2 ORDER BY r.operation, r.generation"
     );
     let rows = sqlx::query(UNDER_KEY).bind(namespace.as_str()).bind(key.as_str()).fetch_all(connection).await;
     let (rows, mut snapshots) = (rows.while_trying("look a key up")?, Snapshots::default());

@@ -10,7 +10,7 @@ use ratchet_core::{
 use sqlx::PgConnection;
 use sqlx::postgres::PgRow;
 
-use crate::claim::{offer_columns, tables_of_shelves};
+use crate::claim::{offer_columns, on_shelf, tables_of_shelves};
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
 use crate::room;
@@ -232,8 +232,9 @@ pub(crate) async fn next_due(
         tables_of_shelves!(),
         ", due(at) AS ( \
              SELECT (SELECT min(p.ready_at) FROM ratchet.progress AS p \
-                 WHERE p.state = 'pending' AND p.namespace = $1 AND p.queue = s.queue \
-                     AND p.operation = s.operation AND p.version = s.version AND p.priority = s.priority) \
+                 WHERE ",
+        on_shelf!(),
+        " AND p.priority = s.priority) \
              FROM shelf AS s WHERE s.priority IS NOT NULL \
              UNION ALL \
              SELECT min(p.lease_until) FROM ratchet.progress AS p \

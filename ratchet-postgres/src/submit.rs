@@ -116,22 +116,29 @@ async fn submit_chunk(
     answers.into_iter().map(|answer| answer.ok_or(Fault::Damaged("a submission has no answer"))).collect()
 }
 
-/// Answers those whose key is on record and that ask for nothing but that.
+/// Answers those whose key is on record and that ask for nothing but that. One behind a renewal of its key has to see what
+/// became of it.
 async fn answer_repetitions(
     connection: &mut PgConnection,
     submissions: &[&Submission],
     answers: &mut [Option<Told>],
 ) -> Result<(), Fault> {
     let found = newest_under_keys(connection, submissions).await?;
+    let mut renewed = HashSet::new();
     for (submission, answer) in submissions.iter().zip(answers) {
-        *answer = match found.get(&Name::of(&submission.id)) {
+        let name = Name::of(&submission.id);
+        if submission.renewal.is_some() {
+            renewed.insert(name);
+        }
+        if renewed.contains(&name) {
+            continue;
+        }
+        *answer = match found.get(&name) {
             Some(Err(damaged)) => Some(Err(damaged.clone())),
-            Some(Ok(newest)) if submission.renewal.is_none() => {
-                match decide_beside(Some(newest), submission, NOW) {
-                    SubmitDecision::Answer(answer) => Some(Ok(answer)),
-                    SubmitDecision::Insert { .. } => None,
-                }
-            }
+            Some(Ok(newest)) => match decide_beside(Some(newest), submission, NOW) {
+                SubmitDecision::Answer(answer) => Some(Ok(answer)),
+                SubmitDecision::Insert { .. } => None,
+            },
             _ => None,
         };
     }

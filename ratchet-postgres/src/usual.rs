@@ -40,11 +40,12 @@ pub(crate) fn update<'q>(rows: &'q [Change<'_>]) -> Option<Update<'q>> {
 /// Nothing but one command led from no token to the first, and what is told of the start is when it was leased.
 fn is_first_lease(change: &Change<'_>) -> bool {
     let Some(attempt) = change.opened() else { return false };
-    let Record { state, token, attempts, effect, .. } = change.record;
+    let Record { state, token, attempts, spent, effect, .. } = change.record;
     let first = change.was == (State::Pending, Token::NONE) && *token == FIRST && *state == State::Running;
     let started = change.latest.started_at();
     let by_lease = started.is_none_or(|at| at == attempt.leased_at);
-    let counted = *attempts == u32::from(started.is_some()) && effect.first_started_at == started;
+    let counted =
+        *attempts == u32::from(started.is_some()) && *spent == 0 && effect.first_started_at == started;
     first && by_lease && counted && change.stays_plain()
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use ratchet_core::admission::{GateAnswer, GateOrder};
 use ratchet_core::decide::{Answer, Refusal};
@@ -18,6 +19,9 @@ use crate::lane::{Lane, Work};
 use crate::options::Sources;
 use crate::submit::{Terms, Told};
 use crate::{apply, gates, submit};
+
+/// How long a lane waits where others are sure to end soon.
+const TURN: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub(crate) struct Submits {
@@ -55,6 +59,11 @@ impl Work for Submits {
             self.bell.wake();
         }
     }
+
+    /// A commit whose answer was lost has made records.
+    fn failed(&self) {
+        self.bell.ring();
+    }
 }
 
 #[derive(Debug)]
@@ -70,6 +79,9 @@ impl Work for Applies {
     type Answer = Result<Answer, Refusal>;
 
     const DOING: &'static str = "write what was decided";
+
+    // Who holds a record of ours is about to commit what it decided.
+    const PATIENCE: Duration = TURN;
 
     fn are_independent(orders: &[Order]) -> bool {
         let mut records = HashSet::with_capacity(orders.len());
@@ -112,6 +124,9 @@ impl Work for Claims {
 
     const DOING: &'static str = "claim records";
 
+    // All claimers of a limit take turns, each for one commit.
+    const PATIENCE: Duration = TURN;
+
     // A lease for somebody who went away would only keep the record from others.
     const NEEDS_CALLER: bool = true;
 
@@ -142,6 +157,9 @@ impl Work for Admits {
     type Answer = GateAnswer;
 
     const DOING: &'static str = "ask the gate of a destination";
+
+    // All programs take turns at a gate, each for one commit.
+    const PATIENCE: Duration = TURN;
 
     async fn answer(
         &self,

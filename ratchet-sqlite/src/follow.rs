@@ -18,7 +18,7 @@ pub(crate) async fn follow(
 ) -> Result<Looked, Fault> {
     let (mut looked, mut ended) = match whose {
         Whose::Ended(ids) => (Looked::default(), ids.clone()),
-        Whose::Any { behind, limit } => {
+        Whose::Any { behind, limit, .. } => {
             let found = waiting(connection, *behind, *limit).await?;
             let mut looked = Looked::at(&found, *behind, *limit);
             let skipped = looked.add(decide(connection, found, sources).await?);

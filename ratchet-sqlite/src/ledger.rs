@@ -174,7 +174,7 @@ impl Ledger for SqliteLedger {
                 submissions.iter().filter_map(|one| Some(one.after.as_ref()?.id.clone())).collect();
             let answers = self.ask_all(Job::Submit, submissions).await?;
             if !before.is_empty() {
-                self.followers.set(true);
+                self.followers.arrived();
             }
             // They may have ended before.
             self.follow_ended(before).await;
@@ -220,8 +220,9 @@ impl Ledger for SqliteLedger {
 
     fn follow(&self, limit: usize) -> LedgerFuture<'_, Looked> {
         Box::pin(async move {
-            let looked = self.ask(Job::Follow, self.followers.next(limit)).await?;
-            self.followers.looked(&looked);
+            let whose = self.followers.next(limit);
+            let looked = self.ask(Job::Follow, whose.clone()).await?;
+            self.followers.looked(&whose, &looked);
             Ok(looked)
         })
     }

@@ -1,7 +1,7 @@
 //! Who waits for whom. For those who write a ledger.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use super::Order;
 use super::desk::Desk;
@@ -12,33 +12,42 @@ use crate::model::{Ending, RecordId, State, Submission};
 /// come after it. What it does not know of is found by [`follow`](super::Ledger::follow).
 #[derive(Debug, Default)]
 pub struct Followers {
-    may_wait: AtomicBool,
+    /// How often one came.
+    arrived: AtomicU64,
+    /// How many had come when a look found none.
+    gone: AtomicU64,
     /// Up to which row all of them have been looked at.
     behind: AtomicI64,
 }
 
 impl Followers {
-    /// To be called with what was found: whether any records wait.
-    pub fn set(&self, waiting: bool) {
-        self.may_wait.store(waiting, Ordering::Relaxed);
+    /// To be called when records that wait may have been written, after that.
+    pub fn arrived(&self) {
+        self.arrived.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Whether some may wait.
     #[must_use]
     pub fn may_wait(&self) -> bool {
-        self.may_wait.load(Ordering::Relaxed)
+        self.arrived.load(Ordering::SeqCst) > self.gone.load(Ordering::SeqCst)
     }
 
     /// The next look at all that wait: from where the last one ended.
     #[must_use]
     pub fn next(&self, limit: usize) -> Whose {
-        Whose::Any { behind: self.behind.load(Ordering::Relaxed), limit }
+        let arrived = self.arrived.load(Ordering::SeqCst);
+        Whose::Any { behind: self.behind.load(Ordering::Relaxed), limit, arrived }
     }
 
-    /// To be called with what that look came to.
-    pub fn looked(&self, looked: &Looked) {
+    /// To be called with what that look came to. Who came while it was under way is not forgotten.
+    pub fn looked(&self, whose: &Whose, looked: &Looked) {
+        let Whose::Any { arrived, .. } = whose else { return };
         self.behind.store(looked.last.unwrap_or(0), Ordering::Relaxed);
-        self.set(looked.waiting);
+        if !looked.waiting {
+            self.gone.fetch_max(*arrived, Ordering::SeqCst);
+        } else if !self.may_wait() {
+            self.arrived();
+        }
     }
 
     /// The record of each order, to be kept until its answer is there; none if nobody waits.
@@ -76,6 +85,8 @@ pub enum Whose {
         behind: i64,
         /// How many at the most.
         limit: usize,
+        /// How often one had come when the look began.
+        arrived: u64,
     },
 }
 
@@ -199,4 +210,23 @@ impl Predecessor {
 #[must_use]
 pub fn can_be_together(one: &Submission, next: &Submission) -> bool {
     one.after.is_none() && next.after.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_comes_during_a_look_is_not_forgotten() {
+        let followers = Followers::default();
+        followers.arrived();
+        let look = followers.next(10);
+        followers.arrived();
+        followers.looked(&look, &Looked::default());
+        assert!(followers.may_wait(), "one came after the look had begun");
+        followers.looked(&followers.next(10), &Looked::default());
+        assert!(!followers.may_wait());
+        followers.looked(&look, &Looked { waiting: true, ..Looked::default() });
+        assert!(followers.may_wait(), "somebody else's were found");
+    }
 }

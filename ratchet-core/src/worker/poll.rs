@@ -33,6 +33,9 @@ const PURGE_BATCH: usize = 256;
 /// The first wait, which doubles, when the ledger says that something is due and nothing of it can be had.
 const SHORT_WAIT: Duration = Duration::from_millis(10);
 
+/// What stands for a span that no clock can hold.
+const FOR_EVER: Duration = Duration::from_hours(24 * 365);
+
 /// How long a worker that gives up waits for handlers to let go and for outcomes to be written.
 const LAST_MOMENT: Duration = LAST_REPORT.saturating_add(LET_GO).saturating_add(LET_GO);
 
@@ -58,7 +61,7 @@ pub(super) async fn run(shared: &Arc<Shared>, grace: Duration, shutdown: impl Fu
         }
         shared.stopping.cancel();
         shared.leases.cancel_all(CancelReason::Shutdown);
-        let end = Instant::now() + grace;
+        let end = after(grace);
         // A claim that is under way is waited for, since its records would rest until their leases end.
         let _ = timeout_at(end, working).await;
         end
@@ -77,6 +80,12 @@ pub(super) async fn run(shared: &Arc<Shared>, grace: Duration, shutdown: impl Fu
     }
     restored::look_last(shared).await;
     tracing::info!(worker = %shared.name, "worker stopped");
+}
+
+/// The moment after a span, which may be the longest there is.
+fn after(span: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(span).unwrap_or(now + FOR_EVER)
 }
 
 async fn work(shared: &Arc<Shared>, attempts: &mut JoinSet<()>, reports: UnboundedSender<Report>) {
@@ -99,9 +108,9 @@ async fn work(shared: &Arc<Shared>, attempts: &mut JoinSet<()>, reports: Unbound
                 Filled::Full => Duration::ZERO,
             };
             let wait = wait.min(shared.poll_interval);
-            blocked_for = if filled == Filled::Blocked { wait * 2 } else { SHORT_WAIT };
+            blocked_for = if filled == Filled::Blocked { wait.saturating_mul(2) } else { SHORT_WAIT };
             look = if filled == Filled::Full { Look::Claim } else { Look::Later };
-            look_at_latest = Instant::now() + wait;
+            look_at_latest = after(wait);
         }
         let room = filling.room() > 0;
         tokio::select! {
@@ -278,5 +287,16 @@ async fn purging(shared: Arc<Shared>) {
         if let Err(error) = purged {
             tracing::warn!(worker = %shared.name, %error, "records could not be purged; trying again later");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_may_be_longer_than_any_clock_goes() {
+        assert!(after(Duration::MAX) > Instant::now() + Duration::from_hours(24));
+        assert!(after(Duration::ZERO) <= Instant::now());
     }
 }

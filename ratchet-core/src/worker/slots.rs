@@ -68,6 +68,13 @@ impl Slots {
         self.freed.notified().await;
     }
 
+    /// Whoever leases is woken when it is time to, and not by each of those before.
+    fn wake_if_few_wait(&self) {
+        if self.waiting.load(Ordering::SeqCst) <= self.few.load(Ordering::SeqCst) {
+            self.freed.notify_one();
+        }
+    }
+
     /// Outcomes are on record.
     pub(super) fn reported(&self) {
         self.freed.notify_one();
@@ -93,6 +100,8 @@ impl Place {
         {
             self.slots.waiting.fetch_sub(1, Ordering::SeqCst);
             self.slot = Some(slot);
+            // Another slot may have been freed while this one still counted as waiting.
+            self.slots.wake_if_few_wait();
         }
     }
 }
@@ -104,10 +113,7 @@ impl Drop for Place {
         } else {
             self.slots.waiting.fetch_sub(1, Ordering::SeqCst);
         }
-        // Whoever leases is woken when it is time to, and not by each of those before.
-        if self.slots.waiting.load(Ordering::SeqCst) <= self.slots.few.load(Ordering::SeqCst) {
-            self.slots.freed.notify_one();
-        }
+        self.slots.wake_if_few_wait();
     }
 }
 
@@ -191,6 +197,27 @@ mod tests {
         run(&slots, 100);
         pace.look(&slots, Duration::from_millis(1));
         assert_eq!(pace.ahead(), 0);
+    }
+
+    async fn is_woken(slots: &Slots) -> bool {
+        tokio::select! {
+            biased;
+            () = slots.freed() => true,
+            () = std::future::ready(()) => false,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_slot_that_is_freed_before_one_who_waits_has_entered_another_is_told() {
+        let slots = Slots::new(2);
+        let running = [slots.queue(), slots.queue()];
+        let mut waits = slots.queue();
+        assert_eq!(slots.room(1, 3), 0);
+        drop(running);
+        assert!(!is_woken(&slots).await, "one waits still");
+        waits.enter().await;
+        assert!(is_woken(&slots).await, "one slot is idle");
+        assert_eq!(slots.room(1, 1), 2);
     }
 
     #[test]

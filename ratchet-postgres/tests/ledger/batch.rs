@@ -5,10 +5,10 @@ use std::sync::Arc;
 use ratchet_core::decide::{Answer, Command};
 use ratchet_core::ledger::Order;
 use ratchet_core::{
-    Conflict, Contract, Ledger as _, Outcome, Policy, Record, State, Submission, Submitted, Terms,
+    Conflict, Contract, Ledger as _, Outcome, Policy, Record, Renewal, State, Submission, Submitted, Terms,
 };
 
-use crate::support::{all, claim, database, execute, id, open, payload, submission, submit_new};
+use crate::support::{all, claim, database, execute, id, open, payload, settle, submission, submit_new};
 
 /// After many repetitions a batch is looked up before it is inserted, which must not be seen in its answers.
 #[tokio::test]
@@ -33,6 +33,31 @@ async fn a_batch_after_many_repetitions_is_answered_like_any_other() {
         [existing("a"), new("d"), Submitted::Conflict(Conflict::OtherInput), existing("d"), new("e")]
     );
     assert_eq!(all(&ledger).await.len(), 5);
+}
+
+/// After many repetitions too, a submission behind a renewal of its key is told of the new generation.
+#[tokio::test]
+async fn a_submission_behind_a_renewal_of_its_key_sees_the_new_generation() {
+    let database = database().await;
+    let ledger = open(&database).await;
+    submit_new(&ledger, "a").await;
+    let leased = claim(&ledger, 1).await.remove(0);
+    settle(&ledger, &leased).await.unwrap();
+    let _ = ledger.submit(vec![submission("a"), submission("a")]).await.unwrap();
+    let renewal = Some(Renewal { by: "ada".to_owned(), reason: "a test".to_owned() });
+    let renewed = Submission { renewal, ..submission("a") };
+    let told = ledger.submit(vec![submission("a"), renewed, submission("a")]).await.unwrap();
+    let next = id("a").next_generation();
+    let existing =
+        |id, state, result| Submitted::Existing { id, state, result, version: submission("a").version };
+    assert_eq!(
+        told,
+        [
+            existing(id("a"), State::Succeeded, Some(payload("paid"))),
+            Submitted::New { id: next.clone() },
+            existing(next, State::Pending, None),
+        ]
+    );
 }
 
 /// What somebody else keeps locked is waited for apart from the orders that came with it.

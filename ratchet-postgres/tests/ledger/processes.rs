@@ -203,6 +203,25 @@ async fn an_open_transaction_keeps_only_its_own_key_waiting() {
     assert!(matches!(held.await.unwrap(), Ok(Submitted::Existing { .. })));
 }
 
+/// Who waits in vain for a lock goes on with the connection that it has.
+#[tokio::test]
+async fn a_held_key_costs_no_connection() {
+    const PIDS: &str = "SELECT pid FROM pg_stat_activity \
+        WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY pid";
+    let database = database().await;
+    let patience = Duration::from_millis(300);
+    let ledger = PostgresOptions::new().busy_timeout(patience).open(&database.url()).await.unwrap();
+    let (mut other, mut looks) = (database.connect().await, database.connect().await);
+    submit_new(&ledger, "first").await;
+    execute(&mut other, "BEGIN").await;
+    let _ = submit_in(&mut other, &submission("held")).await.unwrap();
+    let before: Vec<i32> = sqlx::query_scalar(PIDS).fetch_all(&mut looks).await.unwrap();
+    let _ = submit(&ledger, "held").await.unwrap_err();
+    submit_new(&ledger, "free").await;
+    let after: Vec<i32> = sqlx::query_scalar(PIDS).fetch_all(&mut looks).await.unwrap();
+    assert!(before.iter().all(|pid| after.contains(pid)), "{before:?}, then {after:?}");
+}
+
 #[tokio::test]
 async fn a_lock_that_lasts_too_long_is_told_and_nothing_is_lost() {
     let database = database().await;

@@ -1,7 +1,9 @@
 //! Submitting inside the caller's own transaction.
 
 use ratchet_core::decide::Stored;
-use ratchet_core::{After, Branch, Conflict, Ledger as _, LedgerError, Submission, Submitted, Timestamp};
+use ratchet_core::{
+    After, Branch, Conflict, Ledger as _, LedgerError, Record, Submission, Submitted, Timestamp,
+};
 use ratchet_postgres::sqlx::{self, Connection as _, PgConnection};
 use ratchet_postgres::{submit_in, submit_in_at};
 
@@ -73,6 +75,31 @@ async fn followers_that_nobody_decided_about_are_found_a_few_at_a_time() {
         assert_eq!(ledger.follow(2).await.unwrap().decided, decided);
     }
     assert_eq!(claim(&ledger, 10).await.len(), 5);
+}
+
+/// Many that still have to wait stand in front of one that need not, in a look and beside the end of its predecessor.
+#[tokio::test]
+async fn followers_that_have_to_wait_hide_no_other() {
+    let database = database().await;
+    let ledger = open(&database).await;
+    let after = |before: &str, name: &str| Submission {
+        after: Some(After { id: id(before), on: Branch::Succeeded }),
+        ..submission(name)
+    };
+    submit_new(&ledger, "ended").await;
+    let leased = claim(&ledger, 1).await.remove(0);
+    settle(&ledger, &leased).await.unwrap();
+    submit_new(&ledger, "a").await;
+    let waiting = (0..300).map(|number| after("a", &format!("waits_{number}"))).collect();
+    let _ = ledger.submit(waiting).await.unwrap();
+    let _ = ledger.submit(vec![after("a", "waits"), after("ended", "due")]).await.unwrap();
+    let keys = |records: Vec<Record>| records.into_iter().map(|record| record.id.key).collect::<Vec<_>>();
+    assert_eq!(keys(claim(&ledger, 10).await), [id("a").key, id("due").key]);
+
+    let mut connection = database.connect().await;
+    submit_in(&mut connection, &after("ended", "later")).await.unwrap();
+    assert_eq!(ledger.follow(10).await.unwrap(), 1, "one call goes on to the end");
+    assert_eq!(keys(claim(&ledger, 10).await), [id("later").key]);
 }
 
 #[tokio::test]

@@ -83,8 +83,8 @@ impl MemoryLedger {
     fn decide_followers(&self, rows: &mut Rows) -> usize {
         let mut decided = 0;
         while self.followers.may_wait() {
-            let waiting = rows.waiting();
-            self.followers.set(!waiting.is_empty());
+            let (look, waiting) = (self.followers.next(usize::MAX), rows.waiting());
+            self.followers.looked(&look, &Looked { waiting: !waiting.is_empty(), ..Looked::default() });
             let follow = |(id, ended): (RecordId, Option<Ending>)| {
                 rows.apply(&id, &Command::Follow { ended: ended? }, self.moment()).ok()
             };
@@ -113,7 +113,7 @@ impl Ledger for MemoryLedger {
                 let mut rows = self.open_rows()?;
                 let answers = submissions.iter().map(|submission| rows.submit(submission, now)).collect();
                 if submissions.iter().any(|submission| submission.after.is_some()) {
-                    self.followers.set(true);
+                    self.followers.arrived();
                     self.decide_followers(&mut rows);
                 }
                 answers
@@ -135,7 +135,7 @@ impl Ledger for MemoryLedger {
                 let answers: Vec<_> =
                     orders.iter().map(|order| rows.apply(&order.id, &order.command, self.moment())).collect();
                 if waits_again(&answers) {
-                    self.followers.set(true);
+                    self.followers.arrived();
                 }
                 self.decide_followers(&mut rows);
                 answers
