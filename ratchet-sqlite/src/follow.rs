@@ -75,7 +75,7 @@ async fn waiting(
 }
 
 async fn of_ended(connection: &mut SqliteConnection, ended: &[RecordId]) -> Result<Vec<Waiting>, Fault> {
-    const OF_ENDED: &str = "WITH wanted AS MATERIALIZED (SELECT value AS w FROM json_each(?1)), \
+    const OF_ENDED: &str = "WITH wanted AS MATERIALIZED (SELECT DISTINCT value AS w FROM json_each(?1)), \
         ended(id, state, uncertainty, reconcile_at) AS ( \
             SELECT p.id, p.state, p.uncertainty, p.reconcile_at \
             FROM wanted CROSS JOIN ratchet_records AS p INDEXED BY ratchet_records_identity \
@@ -87,7 +87,9 @@ async fn of_ended(connection: &mut SqliteConnection, ended: &[RecordId]) -> Resu
                 AND t.generation = w ->> 'generation') \
         SELECT f.id, e.state, e.uncertainty, e.reconcile_at \
         FROM ended AS e CROSS JOIN ratchet_records AS f INDEXED BY ratchet_records_followers \
-            ON f.state = 'waiting' AND f.after_id = e.id LIMIT ?2";
+            ON f.state = 'waiting' AND f.after_id = e.id \
+        WHERE e.state NOT IN ('waiting', 'pending', 'running') \
+            AND (e.state <> 'uncertain' OR e.uncertainty = 'cancelled' OR e.reconcile_at IS NULL) LIMIT ?2";
     let ids: Vec<IdentityRow<'_>> = ended.iter().map(IdentityRow::from).collect();
     let rows = sqlx::query(OF_ENDED)
         .bind(rows_as_json(&ids)?)
