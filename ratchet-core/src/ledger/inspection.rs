@@ -1,5 +1,6 @@
 //! What a store says about itself to the person who asks whether all is well.
 
+use serde::{Deserialize, Serialize};
 use super::Served;
 use crate::contract::Terms;
 use crate::model::{Priority, Queue, VolatileFields};
@@ -50,7 +51,7 @@ impl Setting {
 }
 
 /// What the last worker that started, or the last program that declared, said about an operation and version.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Declared {
     /// Operation and version.
     pub of: Served,

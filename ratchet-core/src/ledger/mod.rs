@@ -3,6 +3,7 @@
 //! A ledger makes the answers of [`decide`](crate::decide::decide) durable and nothing else. It never knows a
 //! destination. Who decides *when* an attempt runs is the drive: for SQL ledgers the polling [`Worker`](crate::Worker).
 
+use serde::{Deserialize, Serialize};
 mod audit_log;
 #[cfg(feature = "testing")]
 pub mod conformance;
@@ -253,7 +254,7 @@ pub struct Claim {
 }
 
 /// An operation and a version that a worker can execute.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Served {
     /// The operation.
     pub operation: OperationName,
@@ -288,7 +289,7 @@ pub struct Count {
 }
 
 /// What a worker says about an operation before it starts.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Declaration {
     /// The operation.
     pub operation: OperationName,
@@ -297,6 +298,7 @@ pub struct Declaration {
     /// Its key template as written.
     pub template: String,
     /// In which form JSON has the values of its placeholders, in order. Where there is none, it is not known.
+    #[serde(skip)]
     pub forms: Vec<Form>,
     /// Why the template may differ from those on record.
     pub new_identity: Option<String>,
