@@ -1,11 +1,11 @@
 //! What a store says about itself to the person who asks whether all is well.
 
-use serde::{Deserialize, Serialize};
 use super::Served;
 use crate::contract::Terms;
 use crate::model::{Priority, Queue, VolatileFields};
 use crate::policy::Policy;
 use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// How a store is set up, and what time it is there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -229,6 +229,12 @@ impl Capabilities {
         Self { durable: true, transactional_submit: true, per_record_retention: true }
     }
 
+    /// What a ledger in a distributed engine can do.
+    #[must_use]
+    pub const fn of_engine() -> Self {
+        Self { durable: true, transactional_submit: false, per_record_retention: true }
+    }
+
     /// What a ledger in memory can do.
     #[must_use]
     pub const fn of_memory() -> Self {

@@ -1,6 +1,5 @@
 //! What a producer asks for, and what it is told.
 
-use serde::{Deserialize, Serialize};
 use super::after::After;
 use super::identity::RecordId;
 use super::name::{GroupId, Queue, Version};
@@ -9,6 +8,7 @@ use super::record::{Priority, State};
 use crate::contract::Terms;
 use crate::policy::Policy;
 use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// A request to have an operation executed once, whatever happens on the way.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

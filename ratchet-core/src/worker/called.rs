@@ -24,6 +24,19 @@ pub enum Attempted {
     Refused(Refusal),
 }
 
+impl Attempted {
+    /// In a word or two, for journals and logs: nothing of the record is in it.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Ended(outcome) => outcome.kind().as_str(),
+            Self::Asked => "asked",
+            Self::NotServed => "not served",
+            Self::Refused(_) => "refused",
+        }
+    }
+}
+
 impl Worker {
     /// Tells the ledger what this worker serves, as [`run`](Self::run) does by itself.
     ///
@@ -73,8 +86,7 @@ impl Worker {
 impl Shared {
     fn handler_of(&self, record: &Record) -> Option<Handler> {
         let served = Served { operation: record.id.operation.clone(), version: record.version.clone() };
-        let offered =
-            self.offers.iter().any(|offer| offer.served == served && offer.queue == record.queue);
+        let offered = self.offers.iter().any(|offer| offer.served == served && offer.queue == record.queue);
         let serves = offered && record.id.namespace == self.namespace;
         self.registry.get(&served).filter(|_| serves).copied()
     }
