@@ -1,6 +1,5 @@
 //! A worker that an engine of the test's own pushes to.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet::{Ratchet, Record, RecordId, Registry, Stored, WorkerBuilder};
@@ -11,7 +10,6 @@ use crate::server::Server;
 
 pub(crate) struct Engine {
     pub(crate) server: Server,
-    pub(crate) ledger: Arc<ratchet::restate::RestateLedger>,
     pub(crate) ratchet: Ratchet,
     serving: JoinHandle<()>,
 }
@@ -28,14 +26,11 @@ impl Engine {
         let worker = set_up(ratchet.worker(registry).lease(Duration::from_secs(2))).build().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let uri = format!("http://{}", listener.local_addr().unwrap());
-        let serving = {
-            let ledger = Arc::clone(&ledger);
-            tokio::spawn(async move {
-                let forever = std::future::pending();
-                ratchet::restate::serve(&ledger, Some(worker), listener, &uri, forever).await.unwrap();
-            })
-        };
-        let engine = Self { server, ledger, ratchet, serving };
+        let serving = tokio::spawn(async move {
+            let forever = std::future::pending();
+            ratchet::restate::serve(&ledger, Some(worker), listener, &uri, forever).await.unwrap();
+        });
+        let engine = Self { server, ratchet, serving };
         engine.wait_until_served().await;
         engine
     }
