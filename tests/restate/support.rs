@@ -48,10 +48,7 @@ impl Engine {
     }
 
     pub(crate) async fn record(&self, id: &RecordId) -> Record {
-        match self.ratchet.find(id.clone()).await.unwrap() {
-            Some(Stored::Record(record)) => *record,
-            other => panic!("expected a record, got {other:?}"),
-        }
+        record_of(&self.ratchet, id).await.expect("a record")
     }
 
     /// Asks until the record is as wanted: changes are made where the test does not see them.
@@ -76,6 +73,14 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         self.serving.abort();
+    }
+}
+
+/// `None` also while the engine does not answer: a service that it waits for may be dead.
+pub(crate) async fn record_of(ratchet: &Ratchet, id: &RecordId) -> Option<Record> {
+    match ratchet.find(id.clone()).await {
+        Ok(Some(Stored::Record(record))) => Some(*record),
+        _ => None,
     }
 }
 
