@@ -32,6 +32,12 @@ pub(crate) struct Book {
     armed: Option<Timestamp>,
 }
 
+/// What every release reads of a book.
+#[derive(Deserialize)]
+struct Envelope {
+    format: u32,
+}
+
 /// One record, and what belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Row {
@@ -83,13 +89,9 @@ impl Default for Book {
 }
 
 impl Book {
-    /// The format of a book that cannot be read otherwise.
+    /// Reads what an object keeps; a new book if it keeps nothing yet.
     pub(crate) fn read(json: Option<&[u8]>) -> Result<Self, BookError> {
         let Some(json) = json else { return Ok(Self::default()) };
-        #[derive(Deserialize)]
-        struct Envelope {
-            format: u32,
-        }
         match serde_json::from_slice::<Envelope>(json) {
             Ok(Envelope { format: FORMAT }) => serde_json::from_slice(json).map_err(|_| BookError::Damaged),
             Ok(Envelope { format }) if format > FORMAT => Err(BookError::Newer(format)),

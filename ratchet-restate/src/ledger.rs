@@ -132,9 +132,12 @@ impl RestateLedger {
     }
 }
 
-/// The positions of what belongs together, in the order of their first.
-fn grouped<T>(items: Vec<T>, key: impl Fn(&T) -> String) -> Vec<(String, Vec<(usize, T)>)> {
-    let mut groups: BTreeMap<String, Vec<(usize, T)>> = BTreeMap::new();
+/// Things, each with its position in what was asked.
+type Positioned<T> = Vec<(usize, T)>;
+
+/// What belongs together, in the order of what was asked.
+fn grouped<T>(items: Vec<T>, key: impl Fn(&T) -> String) -> Vec<(String, Positioned<T>)> {
+    let mut groups: BTreeMap<String, Positioned<T>> = BTreeMap::new();
     for (at, item) in items.into_iter().enumerate() {
         groups.entry(key(&item)).or_default().push((at, item));
     }
@@ -142,7 +145,7 @@ fn grouped<T>(items: Vec<T>, key: impl Fn(&T) -> String) -> Vec<(String, Vec<(us
 }
 
 /// Answers of groups, in the order of what was asked.
-fn in_order<T>(answers: Vec<Vec<(usize, T)>>) -> Vec<T> {
+fn in_order<T>(answers: Vec<Positioned<T>>) -> Vec<T> {
     let mut answers: Vec<(usize, T)> = answers.into_iter().flatten().collect();
     answers.sort_by_key(|(at, _)| *at);
     answers.into_iter().map(|(_, answer)| answer).collect()
@@ -169,8 +172,8 @@ impl Ledger for RestateLedger {
             } else {
                 let groups = grouped(placed, |placed| key_of(&placed.what.id));
                 let ask = |(_, group): (String, Vec<(usize, Placed<Submission>)>)| async move {
-                    let (places, group): (Vec<usize>, Vec<_>) = group.into_iter().unzip();
-                    Ok(places.into_iter().zip(self.submit_to_one(group).await?).collect())
+                    let (order, group): (Vec<usize>, Vec<_>) = group.into_iter().unzip();
+                    Ok(order.into_iter().zip(self.submit_to_one(group).await?).collect())
                 };
                 in_order(together(groups, ask).await?)
             };
@@ -191,10 +194,10 @@ impl Ledger for RestateLedger {
                 (key_of(&id), Placed { place, what: Ordered { generation: id.generation, command } })
             });
             let groups = grouped(placed.collect(), |(key, _)| key.clone());
-            let ask = |(key, group): (String, Vec<(usize, (String, Placed<Ordered>))>)| async move {
-                let (places, group): (Vec<usize>, Vec<_>) =
+            let ask = |(key, group): (String, Positioned<(String, Placed<Ordered>)>)| async move {
+                let (order, group): (Vec<usize>, Vec<_>) =
                     group.into_iter().map(|(at, (_, order))| (at, order)).unzip();
-                Ok(places.into_iter().zip(self.command(&key, &group).await?).collect())
+                Ok(order.into_iter().zip(self.command(&key, &group).await?).collect())
             };
             let answers = in_order(together(groups, ask).await?);
             self.wake();
@@ -206,10 +209,10 @@ impl Ledger for RestateLedger {
         Box::pin(async move {
             let groups = grouped(orders, |order| gate_key(order.destination.name().as_str()));
             let ask = |(key, group): (String, Vec<(usize, GateOrder)>)| async move {
-                let (places, group): (Vec<usize>, Vec<_>) = group.into_iter().unzip();
+                let (order, group): (Vec<usize>, Vec<_>) = group.into_iter().unzip();
                 let answers: Vec<GateAnswer> =
                     self.engine.call(names::STORE, &key, "admit", &group, "ask a gate").await?;
-                Ok(places.into_iter().zip(answers).collect())
+                Ok(order.into_iter().zip(answers).collect())
             };
             Ok(in_order(together(groups, ask).await?))
         })

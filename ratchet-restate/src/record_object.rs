@@ -80,7 +80,7 @@ impl RecordObject {
     /// Looks what has become due by itself.
     #[handler]
     async fn look(&self, ctx: ObjectContext<'_>) -> HandlerResult<()> {
-        self.change(&ctx, |book, moment| book.look(moment)).await
+        self.change(&ctx, Book::look).await
     }
 
     #[handler]
@@ -113,7 +113,7 @@ impl RecordObject {
     #[handler]
     async fn read(&self, ctx: SharedObjectContext<'_>) -> HandlerResult<Json<Book>> {
         let stored = ctx.get::<Bytes>(names::BOOK).await?;
-        Ok(Json(read(stored)?))
+        Ok(Json(read(stored.as_ref())?))
     }
 
     #[handler]
@@ -123,7 +123,7 @@ impl RecordObject {
         Json(generation): Json<Generation>,
     ) -> HandlerResult<bool> {
         let stored = ctx.get::<Bytes>(names::BOOK).await?;
-        Ok(read(stored)?.row(generation).is_some())
+        Ok(read(stored.as_ref())?.row(generation).is_some())
     }
 }
 
@@ -137,7 +137,7 @@ impl RecordObject {
         A: Serialize + DeserializeOwned + Send + 'static,
     {
         let stored = ctx.get::<Bytes>(names::BOOK).await?;
-        let before = read(stored)?;
+        let before = read(stored.as_ref())?;
         let moment = || Moment { now: self.clock.now(), jitter: self.random.jitter() };
         let decide = || async move {
             let moment = moment();
@@ -158,9 +158,9 @@ impl RecordObject {
     }
 }
 
-fn read(stored: Option<Bytes>) -> HandlerResult<Book> {
+fn read(stored: Option<&Bytes>) -> HandlerResult<Book> {
     // Trying again would keep the caller waiting for somebody who restores the record.
-    Book::read(stored.as_deref())
+    Book::read(stored.map(AsRef::as_ref))
         .map_err(|error| TerminalError::new_with_code(names::UNREADABLE, error.to_string()).into())
 }
 

@@ -141,7 +141,9 @@ impl Catalogue {
                 _ => {}
             }
         }
-        declared.into_iter().for_each(|declaration| self.enter(declaration));
+        for declaration in declared {
+            self.enter(declaration);
+        }
         Ok(())
     }
 

@@ -87,8 +87,8 @@ impl Shared {
     fn handler_of(&self, record: &Record) -> Option<Handler> {
         let served = Served { operation: record.id.operation.clone(), version: record.version.clone() };
         let offered = self.offers.iter().any(|offer| offer.served == served && offer.queue == record.queue);
-        let serves = offered && record.id.namespace == self.namespace;
-        self.registry.get(&served).filter(|_| serves).copied()
+        let is_ours = offered && record.id.namespace == self.namespace;
+        self.registry.get(&served).filter(|_| is_ours).copied()
     }
 
     async fn run(&self, handler: &Handler, execution: Execution) -> Result<Outcome, LedgerError> {
