@@ -86,5 +86,5 @@ pub(crate) async fn record_of(ratchet: &Ratchet, id: &RecordId) -> Option<Record
 
 /// A test that hangs says so.
 pub(crate) async fn within<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(60), work).await.expect("nothing happened for a minute")
+    tokio::time::timeout(Duration::from_mins(1), work).await.expect("nothing happened for a minute")
 }

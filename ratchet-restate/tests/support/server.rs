@@ -47,7 +47,7 @@ impl Server {
 
     /// Ready when its partitions answer questions, which takes a moment longer than its health.
     fn wait_until_ready(&self) {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_mins(1);
         let question = r#"{"query":"select service_key from state limit 1"}"#;
         let request = format!(
             "POST /query HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\naccept: application/json\r\n\
