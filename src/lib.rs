@@ -64,6 +64,8 @@ pub use ratchet_http as http;
 pub use ratchet_mail as mail;
 #[cfg(feature = "postgres")]
 pub use ratchet_postgres as postgres;
+#[cfg(feature = "restate")]
+pub use ratchet_restate as restate;
 #[cfg(feature = "sqlite")]
 pub use ratchet_sqlite as sqlite;
 

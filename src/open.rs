@@ -14,7 +14,8 @@ pub struct Ratchet {
 
 impl Ratchet {
     /// Opens the ledger at `url`: `sqlite:ratchet.db` is a file in the current directory, which is created if it does
-    /// not exist; `postgres://app@localhost/shop` is a database, in which a schema `ratchet` is made if there is none.
+    /// not exist; `postgres://app@localhost/shop` is a database, in which a schema `ratchet` is made if there is none;
+    /// `restate://localhost:8080` is an engine, whose handlers a worker program has registered.
     ///
     /// # Errors
     /// If there is no store for the address, or the store cannot be opened.
@@ -62,9 +63,11 @@ async fn open_ledger(url: &str) -> Result<SharedLedger, LedgerError> {
         "sqlite" => Ok(ratchet_sqlite::SqliteLedger::open(url).await?),
         #[cfg(feature = "postgres")]
         "postgres" | "postgresql" => Ok(ratchet_postgres::PostgresLedger::open(url).await?),
+        #[cfg(feature = "restate")]
+        "restate" | "restates" => Ok(ratchet_restate::RestateLedger::open(url)?),
         _ => Err(LedgerError::Address { url: format!("{scheme}:…"), why: WHY_NOT.to_owned() }),
     }
 }
 
-const WHY_NOT: &str = "no store of this build has such addresses; `sqlite:FILE` needs the feature `sqlite`, and \
-    `postgres://HOST/DATABASE` the feature `postgres`";
+const WHY_NOT: &str = "no store of this build has such addresses; `sqlite:FILE` needs the feature `sqlite`, \
+    `postgres://HOST/DATABASE` the feature `postgres`, and `restate://HOST` the feature `restate`";

@@ -15,6 +15,7 @@ use crate::contract::Contract;
 use crate::decide::{Answer, Command, LONGEST_LEASE, Refusal, Stored};
 use crate::ledger::{LedgerError, SharedLedger, order, report};
 use crate::model::{Cause, CauseKind, Outcome, Record, RecordId, WorkerId};
+use crate::operation::States;
 use crate::telemetry;
 use crate::time::SharedClock;
 use crate::wire_key::WireSecrets;
@@ -83,6 +84,16 @@ impl Execution {
         id: RecordId,
         executor: Executor,
     ) -> Result<Result<Self, Refusal>, LedgerError> {
+        Self::begin_with(ledger, id, executor, Arc::default()).await
+    }
+
+    /// The same for a handler that asks for state.
+    pub(crate) async fn begin_with(
+        ledger: SharedLedger,
+        id: RecordId,
+        executor: Executor,
+        states: Arc<States>,
+    ) -> Result<Result<Self, Refusal>, LedgerError> {
         let Executor { name, lease: span, clock, contract, secrets } = executor;
         let span = span.clamp(Duration::from_millis(3), LONGEST_LEASE);
         let asked = Reading::of(&clock);
@@ -116,7 +127,7 @@ impl Execution {
             ledger.clone(),
             lease.clone(),
             cancellation.clone(),
-            Arc::default(),
+            states,
         );
         let Ok(context) = context else {
             return Ok(Err(Refusal::Damaged { what: "its identity is longer than a key may be".to_owned() }));
@@ -128,6 +139,11 @@ impl Execution {
     #[must_use]
     pub fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// The record as the attempt found it.
+    pub(crate) const fn record(&self) -> &Record {
+        &self.record
     }
 
     /// Runs the handler in a task of its own, and renews the lease meanwhile.

@@ -59,4 +59,4 @@ pub use registry::{Registry, RegistryError};
 pub use restore_guard::RestoreGuard;
 pub use time::{Clock, SystemClock, Timestamp};
 pub use wire_key::{SecretError, WireSecrets};
-pub use worker::{Worker, WorkerBuilder, WorkerError};
+pub use worker::{Attempted, Worker, WorkerBuilder, WorkerError};

@@ -34,6 +34,8 @@ enum Task {
     Steps,
     /// Makes the Python with the packages of the tests, in the folder of build products.
     Python,
+    /// Installs the Restate server of the tests, in the folder of build products.
+    Restate,
     /// Tries to break the promise for as long as one likes, and prints one table.
     Prove {
         /// For how many minutes, all suites together.
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Task::Python => tools::need_python(),
+        Task::Restate => tools::need_restate(),
         Task::Prove { minutes, json, seed } => prove(minutes, json, seed),
         Task::Fuzz { minutes, target } => fuzz::run(minutes, target.as_deref()),
         Task::Failover => failover(),

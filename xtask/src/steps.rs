@@ -42,7 +42,8 @@ fn features() -> Result<(), Failed> {
     run("cargo check --locked --package ratchet --lib --no-default-features --features mail")?;
     run("cargo check --locked --package ratchet --lib --no-default-features --features postgres")?;
     run("cargo check --locked --package ratchet --lib --no-default-features --features schema")?;
-    run("cargo check --locked --package ratchet --lib --no-default-features --features inbound")
+    run("cargo check --locked --package ratchet --lib --no-default-features --features inbound")?;
+    run("cargo check --locked --package ratchet --lib --no-default-features --features restate")
 }
 
 fn docs() -> Result<(), Failed> {
@@ -53,6 +54,7 @@ fn tests() -> Result<(), Failed> {
     tools::need_postgres()?;
     tools::need_faults()?;
     tools::need_python()?;
+    tools::need_restate()?;
     tools::need_http_clients()?;
     tools::need_browser()?;
     run("cargo test --locked --workspace --all-features")

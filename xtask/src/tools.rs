@@ -50,6 +50,21 @@ pub(crate) fn need_python() -> Result<(), Failed> {
     run(&format!("{python} -m pip install --quiet --disable-pip-version-check {PYTHON_PACKAGES}"))
 }
 
+/// The Restate server of the tests, and where it is, seen from the root of the repository.
+const RESTATE_PACKAGE: &str = "@restatedev/restate-server@1.7.12";
+const RESTATE: &str = "target/tools/restate";
+
+/// A Restate server from npm, in the folder of build products. The tests start nodes of their own.
+pub(crate) fn need_restate() -> Result<(), Failed> {
+    if !works("npm --version") {
+        install("npm")?;
+    }
+    println!("installing {RESTATE_PACKAGE} into {RESTATE}, if it is missing");
+    run(&format!(
+        "npm install --prefix {RESTATE} --ignore-scripts --no-audit --no-fund --no-save {RESTATE_PACKAGE}"
+    ))
+}
+
 /// The server of `PostgreSQL` from Debian's packages, if the machine has none. The tests start servers of their own.
 pub(crate) fn need_postgres() -> Result<(), Failed> {
     if has_postgres() {

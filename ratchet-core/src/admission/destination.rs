@@ -22,7 +22,7 @@ use crate::model::DestinationName;
 /// ```
 ///
 /// Limits belong to whoever asks: while a deployment changes them, each worker keeps to its own.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Destination {
     name: DestinationName,
     limits: Limits,

@@ -94,7 +94,7 @@ pub struct OpenSend {
 }
 
 /// What is asked of a gate, and told to it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum GateCommand {
     /// May a send begin now?
     Enter,
@@ -117,7 +117,7 @@ pub enum GateCommand {
 }
 
 /// What the end of a send says about its destination; not about the effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Health {
     /// It answered; a refusal is an answer too.
     Answered,
@@ -128,7 +128,7 @@ pub enum Health {
 }
 
 /// What a gate answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum GateAnswer {
     /// The send may begin, and its end is to be reported under this permit.
     Admitted(Permit),
@@ -149,7 +149,7 @@ pub enum GateAnswer {
 }
 
 /// Why a send has to wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum WaitReason {
     /// The destination asked for it.
     Paused,

@@ -3,6 +3,7 @@
 //! A ledger keeps one [`Gate`] per destination and has [`decide_all`] decide, as it has
 //! [`decide`](crate::decide::decide) decide about records. Who is not admitted waits, and has spent no attempt.
 
+use serde::{Deserialize, Serialize};
 mod destination;
 mod gate;
 #[cfg(test)]
@@ -17,7 +18,7 @@ use crate::model::DestinationName;
 use crate::time::Timestamp;
 
 /// A command for the gate of one destination.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct GateOrder {
     /// Which destination, and what the one who asks holds it to.
     pub destination: Destination,

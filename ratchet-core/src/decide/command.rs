@@ -1,5 +1,6 @@
 //! What can be asked of a record, and what comes back.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 use crate::contract::Terms;
@@ -11,7 +12,7 @@ use crate::policy::Policy;
 use crate::time::Timestamp;
 
 /// Something that a worker, a person or the ledger's own maintenance asks of a record.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Command {
     /// Grant the right to execute.
     Lease {
@@ -141,7 +142,7 @@ pub enum Command {
 }
 
 /// What is about to be sent to a destination. `Debug` leaves the wire key out, as that of [`Pin`] does.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PinRequest {
     /// The key in the form that the destination accepts.
     pub wire_key: String,
@@ -170,7 +171,7 @@ impl std::fmt::Debug for PinRequest {
 }
 
 /// What somebody found out about an uncertain record.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Verdict {
     /// The effect happened.
     Applied {
@@ -225,7 +226,7 @@ pub enum AttemptNote {
 }
 
 /// What a caller is told.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Answer {
     /// The lease is granted; the record that comes with the answer holds it.
     Leased,
@@ -268,7 +269,7 @@ pub enum Answer {
 }
 
 /// Why a command changes nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
     /// A newer lease exists, or the record is not executed any more.
@@ -324,7 +325,7 @@ pub enum Refusal {
 }
 
 /// In what a request differs from the pinned one.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Difference {
     /// The form of the identity, although it is made by the same recipe with the same secret.
     WireKey,

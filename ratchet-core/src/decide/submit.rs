@@ -1,5 +1,6 @@
 //! What happens to a submission, given the newest record under its key.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use crate::model::{
@@ -9,7 +10,7 @@ use crate::model::{
 use crate::time::Timestamp;
 
 /// What a ledger holds under a key: a record, or the rest of one.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Stored {
     /// A record.
     Record(Box<Record>),

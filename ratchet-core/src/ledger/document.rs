@@ -1,11 +1,11 @@
 //! Documents: small durable facts of a surface that the core does not interpret, such as keys of an API or sessions of pages.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::model::{DocumentKind, DocumentName, Namespace, Payload, PayloadError};
 
 /// What names one document.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DocumentId {
     /// What it is, in the words of the surface that keeps it.
     pub kind: DocumentKind,
@@ -16,7 +16,7 @@ pub struct DocumentId {
 }
 
 /// A small fact that is kept beside the records.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Document {
     /// Its name.
     pub id: DocumentId,
@@ -62,7 +62,7 @@ impl Document {
 /// assert!(!ledger.write_document(DocumentWrite::replacing(&found, closed)).await?.is_done());
 /// # Ok(()) }
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DocumentWrite {
     /// Which document.
     pub id: DocumentId,
@@ -108,7 +108,7 @@ impl DocumentWrite {
 }
 
 /// What came of a write.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[must_use = "a write that came too late is told here and nowhere else"]
 pub enum DocumentWritten {
     /// The document is as the write says.

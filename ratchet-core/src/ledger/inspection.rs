@@ -7,6 +7,7 @@ use crate::contract::Terms;
 use crate::model::{Priority, Queue, VolatileFields};
 use crate::policy::Policy;
 use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// How a store is set up, and what time it is there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -52,7 +53,7 @@ impl Setting {
 }
 
 /// What the last worker that started, or the last program that declared, said about an operation and version.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Declared {
     /// Operation and version.
     pub of: Served,

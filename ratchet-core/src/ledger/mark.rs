@@ -25,7 +25,7 @@ impl fmt::Display for HighWaterMark {
 }
 
 /// The mark of a store, and whether its workers hold back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StoreMark {
     /// How far the store has come.
     pub mark: HighWaterMark,
@@ -34,7 +34,7 @@ pub struct StoreMark {
 }
 
 /// What happens to the mark of a store.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MarkChange {
     /// Raises it by one, unless workers hold back.
     Raise,

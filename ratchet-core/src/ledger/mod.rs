@@ -3,6 +3,7 @@
 //! A ledger makes the answers of [`decide`](crate::decide::decide) durable and nothing else. It never knows a
 //! destination. Who decides *when* an attempt runs is the drive: for SQL ledgers the polling [`Worker`](crate::Worker).
 
+use serde::{Deserialize, Serialize};
 mod audit_log;
 #[cfg(feature = "testing")]
 pub mod conformance;
@@ -262,6 +263,12 @@ impl Capabilities {
         Self { durable: true, transactional_submit: true, per_record_retention: true }
     }
 
+    /// What a ledger in a distributed engine can do.
+    #[must_use]
+    pub const fn of_engine() -> Self {
+        Self { durable: true, transactional_submit: false, per_record_retention: true }
+    }
+
     /// What a ledger in memory can do.
     #[must_use]
     pub const fn of_memory() -> Self {
@@ -287,7 +294,7 @@ pub struct Claim {
 }
 
 /// An operation and a version that a worker can execute.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Served {
     /// The operation.
     pub operation: OperationName,
@@ -322,7 +329,7 @@ pub struct Count {
 }
 
 /// What a worker says about an operation before it starts.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Declaration {
     /// The operation.
     pub operation: OperationName,
@@ -331,6 +338,7 @@ pub struct Declaration {
     /// Its key template as written.
     pub template: String,
     /// In which form JSON has the values of its placeholders, in order. Where there is none, it is not known.
+    #[serde(skip)]
     pub forms: Vec<Form>,
     /// Why the template may differ from those on record.
     pub new_identity: Option<String>,

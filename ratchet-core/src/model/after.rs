@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 ///
 /// The record waits until the other one ends: then it is executed, or skipped for ever, and whatever becomes of the other
 /// one later (it is replayed, somebody finds out what happened) changes nothing about that.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct After {
     /// The record that has to end first, of the same namespace.
     pub id: RecordId,
@@ -35,7 +35,7 @@ pub enum Branch {
 }
 
 /// How a record ended, for those that come after it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Ending {
     /// With success.
     Succeeded,

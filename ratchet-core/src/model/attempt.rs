@@ -9,7 +9,7 @@ use super::record::{State, Token};
 use crate::time::Timestamp;
 
 /// One lease of a record and what came of it. For people who look at the record; never part of an identity.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Attempt {
     /// The token of its lease: attempts of one record are ordered by it.
     pub token: Token,

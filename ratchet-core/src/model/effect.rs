@@ -35,7 +35,7 @@ impl Effect {
 }
 
 /// A named effect inside a handler.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Step {
     /// What is the case with it.
     pub state: StepState,

@@ -44,13 +44,14 @@ impl fmt::Display for Generation {
 
 /// What names one record: (namespace, operation, key, generation). The version is not part of it: deploying a new
 /// version must not collect an invoice again.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RecordId {
     /// The world that the record lives in.
     pub namespace: Namespace,
     /// The operation's name.
     pub operation: OperationName,
     /// The rendered key template.
+    #[serde(with = "key_text")]
     pub key: Key,
     /// Which action under this key.
     pub generation: Generation,
@@ -116,6 +117,21 @@ impl RecordId {
             return Err(KeyError::TooLong { bytes: text.len(), limit: MAX_KEY_BYTES });
         }
         Ok(text)
+    }
+}
+
+/// A key as its text, which is read with the rules of its grammar.
+mod key_text {
+    use ratchet_key::Key;
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(key: &Key, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(key.as_str())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Key, D::Error> {
+        Key::parse(&String::deserialize(from)?).map_err(D::Error::custom)
     }
 }
 

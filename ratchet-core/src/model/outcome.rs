@@ -8,7 +8,7 @@ use super::cause::{Cause, CauseKind};
 use super::payload::Payload;
 
 /// What an attempt knows about its effect when it ends.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Outcome {
     /// The effect happened. The result is missing only if it could not be stored; the cause then says why.
     Done {

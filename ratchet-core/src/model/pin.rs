@@ -126,10 +126,8 @@ pub struct RequestFingerprint {
     /// The method.
     pub method: String,
     /// SHA-256 of the URL.
-    #[serde(with = "hex_fingerprint")]
     pub url: Fingerprint,
     /// SHA-256 of the body.
-    #[serde(with = "hex_fingerprint")]
     pub body: Fingerprint,
     /// What names the field of a body that differs.
     #[serde(default, skip_serializing_if = "BodyFields::is_empty")]
@@ -197,21 +195,5 @@ impl KeptRequest {
 impl fmt::Debug for KeptRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "KeptRequest({} bytes)", self.bytes())
-    }
-}
-
-mod hex_fingerprint {
-    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
-
-    use super::Fingerprint;
-
-    pub(super) fn serialize<S: Serializer>(value: &Fingerprint, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(value)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Fingerprint, D::Error> {
-        let text = String::deserialize(from)?;
-        Fingerprint::from_hex(&text)
-            .ok_or_else(|| D::Error::custom("a fingerprint has 64 hexadecimal digits"))
     }
 }

@@ -17,7 +17,7 @@ use crate::policy::{OnUnknown, Policy};
 use crate::time::Timestamp;
 
 /// The durable row of one (namespace, operation, key, generation).
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Record {
     /// Which intended action this is.
     pub id: RecordId,
@@ -249,7 +249,7 @@ impl fmt::Display for Token {
 pub struct Priority(pub i16);
 
 /// The right to execute a record for a while.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Lease {
     /// Who holds it.
     pub worker: WorkerId,
@@ -299,7 +299,7 @@ impl Uncertainty {
 }
 
 /// The compact rest of a purged record, which answers a late duplicate.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tombstone {
     /// Which intended action it was.
     pub id: RecordId,

@@ -9,9 +9,10 @@ use super::trace_parent::TraceParent;
 use crate::contract::Terms;
 use crate::policy::Policy;
 use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// A request to have an operation executed once, whatever happens on the way.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Submission {
     /// Which intended action. Without a [`Renewal`] the generation is that of the newest record under the key.
     pub id: RecordId,
@@ -50,7 +51,7 @@ impl Submission {
 }
 
 /// Who wants a new generation, and why; written to the audit trail.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Renewal {
     /// Who, in the caller's words.
     pub by: String,
@@ -59,7 +60,7 @@ pub struct Renewal {
 }
 
 /// What a producer is told about its submission.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[must_use = "a conflict, or a record that has failed, is told here and nowhere else"]
 pub enum Submitted {
     /// A record was made.
@@ -90,7 +91,7 @@ pub enum Submitted {
 }
 
 /// Why a submission conflicts. It names no field: the inputs belong to two callers who may not see each other's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum Conflict {
     /// Another input under the same key.

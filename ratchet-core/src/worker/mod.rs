@@ -1,6 +1,7 @@
 //! Executes operations: the drive that polls a ledger.
 
 mod attempt;
+mod called;
 mod heartbeat;
 mod poll;
 mod reconcile;
@@ -28,6 +29,7 @@ use crate::registry::Registry;
 use crate::restore_guard::RestoreGuard;
 use crate::time::{SharedClock, SystemClock};
 use crate::wire_key::{WireSecrets, needs_secret};
+pub use called::Attempted;
 use heartbeat::Leases;
 use slots::Slots;
 

@@ -61,7 +61,7 @@ async fn round(shared: &Arc<Shared>, served: &[Served]) -> Result<usize, LedgerE
 }
 
 /// Whether it was this worker's turn to ask.
-async fn look_into(shared: Arc<Shared>, record: Record) -> bool {
+pub(super) async fn look_into(shared: Arc<Shared>, record: Record) -> bool {
     let of = Served { operation: record.id.operation.clone(), version: record.version.clone() };
     let Some(handler) = shared.registry.get(&of) else { return false };
     let Ok(about) = About::record(&record) else { return false };

@@ -98,7 +98,15 @@ async fn followers_that_have_to_wait_hide_no_other() {
 
     let mut connection = database.connect().await;
     submit_in(&mut connection, &after("ended", "later")).await.unwrap();
-    assert_eq!(ledger.follow(10).await.unwrap(), 1, "one call goes on to the end");
+    let mut decided = 0;
+    loop {
+        let looked = ledger.follow(10).await.unwrap();
+        decided += looked.decided;
+        if !looked.has_more() {
+            break;
+        }
+    }
+    assert_eq!(decided, 1);
     assert_eq!(keys(claim(&ledger, 10).await), [id("later").key]);
 }
 

@@ -1,0 +1,8 @@
+//! Operations on a Restate engine: the server of `cargo xtask restate`, one node for each test.
+
+#[path = "../../ratchet-restate/tests/support/server.rs"]
+mod server;
+mod support;
+
+mod crash;
+mod execute;
