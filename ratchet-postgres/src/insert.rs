@@ -123,7 +123,9 @@ pub(crate) async fn insert(
     let mut sorted: Vec<(i32, &Record)> = (1..).zip(records.iter().copied()).collect();
     sorted.sort_unstable_by(|(_, one), (_, other)| one.id.cmp(&other.id));
     let rows = &sorted[..];
-    let linked = records.iter().any(|record| record.group.is_some() || record.after.is_some() || record.trace.is_some());
+    let linked = records
+        .iter()
+        .any(|record| record.group.is_some() || record.after.is_some() || record.trace.is_some());
     let alike = !linked && records.iter().all(|record| are_alike(record, records[0]));
     let statement = match (alike, linked) {
         (true, _) => insert_records!(alike),

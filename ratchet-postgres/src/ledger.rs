@@ -272,9 +272,7 @@ impl Ledger for PostgresLedger {
     }
 
     fn follow(&self, limit: usize) -> LedgerFuture<'_, Looked> {
-        Box::pin(async move {
-            self.follow_some(limit).await
-        })
+        Box::pin(async move { self.follow_some(limit).await })
     }
 
     fn purge(&self, limit: usize) -> LedgerFuture<'_, usize> {
@@ -471,7 +469,7 @@ impl Ledger for PostgresLedger {
                 lent!(|connection| crate::import::import(connection, import)),
             );
             let imported = imported.await;
-            self.followers.set(true);
+            self.followers.arrived();
             imported
         })
     }

@@ -9,8 +9,8 @@ use ratchet_core::admission::{Gate, GateAnswer, GateOrder, KnownGate};
 use ratchet_core::decide::{Answer, Command, Refusal, Stored};
 use ratchet_core::ledger::{
     AuditPage, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
-    DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, LedgerFuture, MarkChange, Offer,
-    Order, Page, Served, Setting, StoreMark, Unserved,
+    DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, LedgerFuture, Looked, MarkChange,
+    Offer, Order, Page, Served, Setting, StoreMark, Unserved,
 };
 use ratchet_core::random::{SharedRandom, SystemRandom};
 use ratchet_core::time::SharedClock;
@@ -231,7 +231,7 @@ impl Ledger for RestateLedger {
         Box::pin(async move { self.expire_found(limit).await })
     }
 
-    fn follow(&self, limit: usize) -> LedgerFuture<'_, usize> {
+    fn follow(&self, limit: usize) -> LedgerFuture<'_, Looked> {
         Box::pin(async move { self.follow_found(limit).await })
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Command, Stored};
 use ratchet_core::ledger::{
-    AuditPage, Claim, Count, Cursor, Decided, Filter, Offer, Page, Room, Served, Unserved,
+    AuditPage, Claim, Count, Cursor, Decided, Filter, Looked, Offer, Page, Room, Served, Unserved,
 };
 use ratchet_core::{Key, Ledger as _, LedgerError, Namespace, Queue, Record, RecordId, State, Timestamp};
 
@@ -78,7 +78,7 @@ impl RestateLedger {
     }
 
     /// What the objects tell each other, once more for what was lost.
-    pub(crate) async fn follow_found(&self, limit: usize) -> Result<usize, LedgerError> {
+    pub(crate) async fn follow_found(&self, limit: usize) -> Result<Looked, LedgerError> {
         let mut decided = 0;
         loop {
             let before = decided;
@@ -94,10 +94,13 @@ impl RestateLedger {
                 break;
             }
         }
-        if decided > 0 {
+        let due = decided > 0;
+        if due {
             self.wake();
         }
-        Ok(decided)
+        // Rows have no order here: the next look begins anew.
+        let last = (decided == limit).then_some(0);
+        Ok(Looked { decided, due, last, waiting: true })
     }
 
     async fn follow_one(&self, id: &RecordId) -> Result<bool, LedgerError> {

@@ -148,10 +148,20 @@ impl Catalogue {
     }
 
     fn enter(&mut self, declaration: Declaration) {
-        let Declaration { operation, version, hidden, policy, contract, priority, queue, volatile, .. } =
-            declaration;
+        let Declaration {
+            operation,
+            version,
+            hidden,
+            policy,
+            contract,
+            priority,
+            queue,
+            volatile,
+            concurrency,
+            ..
+        } = declaration;
         let of = Served { operation, version };
-        let declared = Declared { of, policy, contract, priority, queue, volatile };
+        let declared = Declared { of, policy, contract, priority, queue, volatile, concurrency };
         match self.entries.iter_mut().find(|(known, _)| known.of == declared.of) {
             Some((known, hides)) => {
                 *hides = hides.union(&hidden);

@@ -354,7 +354,7 @@ impl Ledger for SqliteLedger {
     fn import(&self, import: Import) -> LedgerFuture<'_, Result<(), StandingRefused>> {
         Box::pin(async move {
             let imported = self.ask(Job::Import, import).await;
-            self.followers.set(true);
+            self.followers.arrived();
             imported
         })
     }

@@ -80,7 +80,11 @@ pub(crate) fn need_patroni() -> Result<(), Failed> {
 
 /// What the proof makes file systems with, and clocks that jump. Its suites say so where they are missing.
 pub(crate) fn need_faults() -> Result<(), Failed> {
-    need_all(&[("mkfs.xfs -V", "xfsprogs"), ("mkfs.ext4 -V", "e2fsprogs"), ("faketime --version", "faketime")])
+    need_all(&[
+        ("mkfs.xfs -V", "xfsprogs"),
+        ("mkfs.ext4 -V", "e2fsprogs"),
+        ("faketime --version", "faketime"),
+    ])
 }
 
 /// A package for each line that does not work.

@@ -28,7 +28,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_key::Key;
-use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 pub use crate::high_water::HighWaterFile;

@@ -97,7 +97,8 @@ async fn followers_that_have_to_wait_hide_no_other() {
     assert_eq!(keys(claim(&ledger, 10).await), [id("a").key, id("due").key]);
 
     let mut connection = database.connect().await;
-    submit_in(&mut connection, &after("ended", "later")).await.unwrap();
+    let told = submit_in(&mut connection, &after("ended", "later")).await.unwrap();
+    assert_eq!(told, Submitted::New { id: id("later") });
     let mut decided = 0;
     loop {
         let looked = ledger.follow(10).await.unwrap();

@@ -18,9 +18,9 @@ mod rate;
 pub(crate) mod shelf;
 mod stop;
 mod store_clock;
+mod telemetry;
 #[cfg(feature = "testing")]
 pub(crate) mod testing;
-mod telemetry;
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;

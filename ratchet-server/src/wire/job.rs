@@ -103,11 +103,7 @@ fn of_record(record: &Record) -> Result<JobBody, Problem> {
 
 async fn known(app: &App, record: &Record) -> Result<Known, LedgerError> {
     let served = record.served();
-    let (at, declared, now) = tokio::try_join!(
-        place(app, record),
-        app.declared(&served),
-        app.store_now()
-    )?;
+    let (at, declared, now) = tokio::try_join!(place(app, record), app.declared(&served), app.store_now())?;
     metrics::histogram!("ratchet_claim_wait_seconds", "operation" => record.id.operation.to_string())
         .record(now.since(record.ready_at).as_secs_f64());
     let stricter = declared.filter(|declared| record.is_laxer_than(&declared.policy));

@@ -14,8 +14,8 @@ use super::follow::{Followers, waits_again};
 use super::moving::{Batch, Import, Place, StandingChange, StandingRefused, StoreStanding};
 use super::{
     AuditPage, Capabilities, Claim, Count, Cursor, Declaration, Declared, Document, DocumentId,
-    DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerError, LedgerFuture, Looked,
-    MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
+    DocumentQuery, DocumentWrite, DocumentWritten, Filter, Inspection, Ledger, LedgerError, LedgerFuture,
+    Looked, MarkChange, Offer, Order, Page, Served, StoreMark, Unserved,
 };
 use crate::admission::{GateAnswer, GateOrder, KnownGate, decide_all};
 use crate::decide::{Answer, Command, Moment, Refusal, Stored};
@@ -319,7 +319,7 @@ impl Ledger for MemoryLedger {
     fn import(&self, import: Import) -> LedgerFuture<'_, Result<(), StandingRefused>> {
         Box::pin(async move {
             let imported = self.rows().import(import);
-            self.followers.set(true);
+            self.followers.arrived();
             Ok(imported)
         })
     }
