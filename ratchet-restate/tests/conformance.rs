@@ -25,10 +25,10 @@ async fn fresh() -> Fixture {
     let ledger: Arc<RestateLedger> = ledger.expect("a ledger");
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let uri = format!("http://{}", listener.local_addr().expect("its address"));
-    let served = Arc::clone(&ledger);
+    let objects = Arc::clone(&ledger);
     tokio::spawn(async move {
         let forever = std::future::pending();
-        ratchet_restate::serve(&served, None, listener, &uri, forever).await.expect("it is served");
+        ratchet_restate::serve(&objects, None, listener, &uri, forever).await.expect("it is served");
     });
     // The first call makes the mark, at the moment that the case expects.
     while ledger.mark().await.is_err() {
