@@ -56,7 +56,7 @@ async fn take(connection: &mut PgConnection, items: &[Carried]) -> Result<(), Fa
             }
             Carried::Document(document) => self::document(connection, document).await?,
             Carried::Tombstone { place, tombstone } => {
-                self::tombstone(connection, place.0, tombstone).await?
+                self::tombstone(connection, place.0, tombstone).await?;
             }
             Carried::Audit { record, entry } => trail.push((record.0, entry.clone())),
             Carried::Record { .. } => {}

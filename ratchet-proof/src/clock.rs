@@ -81,7 +81,7 @@ impl Cases for ClockSuite {
         if broken.is_some() {
             return dies_after_an_effect(&bench, &library, number);
         }
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             return on_sqlite(&bench, &library, number);
         }
         let database: Database<'_> = block_on(async { Ok::<_, Broken>(shared().database().await) })?;

@@ -45,9 +45,9 @@ pub enum Mutation {
     UncertainWithoutReason,
     /// What is uncertain is purged.
     PurgeOfUncertain,
-    /// Commits of SQLite are acknowledged before they are on the disk: `synchronous=NORMAL`.
+    /// Commits of `SQLite` are acknowledged before they are on the disk: `synchronous=NORMAL`.
     CommitsUnsynced,
-    /// Commits of PostgreSQL do not wait for the standby that takes over.
+    /// Commits of `PostgreSQL` do not wait for the standby that takes over.
     StandbyNotAwaited,
 }
 

@@ -68,7 +68,11 @@ impl Cases for PowerSuite {
     fn case(&self, number: u64, broken: Option<Mutation>) -> Result<Seen, Broken> {
         let disk = Disk::new()?;
         let bench = Bench::new(&self.program, broken)?.in_folder(&disk.folder());
-        if number % 2 == 0 { at_steps(&bench, &disk, number) } else { at_any_time(&bench, &disk, number) }
+        if number.is_multiple_of(2) {
+            at_steps(&bench, &disk, number)
+        } else {
+            at_any_time(&bench, &disk, number)
+        }
     }
 }
 

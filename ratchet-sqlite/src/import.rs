@@ -49,7 +49,7 @@ async fn take(connection: &mut SqliteConnection, items: &[Carried]) -> Result<()
             }
             Carried::Document(document) => self::document(connection, document).await?,
             Carried::Tombstone { place, tombstone } => {
-                self::tombstone(connection, place.0, tombstone).await?
+                self::tombstone(connection, place.0, tombstone).await?;
             }
             Carried::Audit { record, entry } => audit::write(connection, record.0, entry).await?,
             Carried::Record { .. } => {}

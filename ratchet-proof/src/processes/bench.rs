@@ -14,7 +14,7 @@ use super::{Process, Sample};
 use crate::planted::Mutation;
 
 /// How long one waits for processes to get somewhere.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What a suite could not do.
 #[derive(Debug, thiserror::Error)]
@@ -139,7 +139,9 @@ impl<'a> Bench<'a> {
 
     /// Replaces what was acknowledged, by what was so at an earlier time.
     pub(crate) fn forget_acknowledged_after(&self, known: &[String]) -> io::Result<()> {
-        fs::write(self.log("acknowledged"), known.iter().map(|line| format!("{line}\n")).collect::<String>())
+        let mut text = known.join("\n");
+        text.push('\n');
+        fs::write(self.log("acknowledged"), text)
     }
 
     /// The errors that submissions ended in.

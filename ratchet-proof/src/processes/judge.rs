@@ -49,7 +49,7 @@ pub(super) async fn losses(store: &str, folder: &Path) -> Result<Findings, Ledge
     Ok(findings)
 }
 
-/// What SQLite itself finds wrong with its file.
+/// What `SQLite` itself finds wrong with its file.
 async fn damage(store: &str) -> Result<Option<String>, LedgerError> {
     if !store.starts_with("sqlite:") {
         return Ok(None);

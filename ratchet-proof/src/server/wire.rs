@@ -49,8 +49,11 @@ async fn lives(bench: &Bench<'_>, database: &Database<'_>, number: u64) -> Resul
     for nth in 0..LIVES {
         // Each byte in both directions and both ways of ending.
         let case = number * LIVES + nth;
-        let (direction, total) =
-            if case % 2 == 0 { (Direction::ToServer, totals[0]) } else { (Direction::ToProgram, totals[1]) };
+        let (direction, total) = if case.is_multiple_of(2) {
+            (Direction::ToServer, totals[0])
+        } else {
+            (Direction::ToProgram, totals[1])
+        };
         let end = if case / 2 % 4 == 3 { End::Freeze } else { End::Cut };
         let at = usize::try_from(case / 2 * STRIDE).unwrap_or(0) % total;
         proxy.end_after(at, direction, end);
