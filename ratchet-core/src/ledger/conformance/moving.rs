@@ -92,6 +92,10 @@ pub async fn a_source_lets_nothing_begin(fixture: Fixture) {
     for key in ["invoice:a", "invoice:b", "invoice:c"] {
         let _ = fixture.submit(submission(key)).await;
     }
+    // Where repetitions are usual, they may be looked up before anything is written.
+    for _ in 0..20 {
+        assert!(matches!(fixture.submit(submission("invoice:c")).await, Submitted::Existing { .. }));
+    }
     assert_eq!(fixture.claim(claim(2)).await.len(), 2);
     fixture.try_order("invoice:a", start(1)).await.expect("start");
     fixture.try_order("invoice:a", pin(1, None, "body")).await.expect("pin");
