@@ -40,7 +40,8 @@ async fn moves_while_it_is_used(from: Store, to: Store) {
 
     let mut moving = Moving::start(&from, &to, &["--batch", "7"]);
     assert!(moving.tells(SOURCE_CLOSED).await, "{:?}", moving.told);
-    let (taken, told) = producer.await.unwrap();
+    let refused = tokio::time::timeout(Duration::from_secs(10), producer).await;
+    let (taken, told) = refused.expect("a source takes nothing new").unwrap();
     assert_eq!(told, without_credentials(&to.url));
     orders.extend(taken);
     assert!(moving.tells("attempts that run").await, "what runs is waited for");
