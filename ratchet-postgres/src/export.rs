@@ -123,7 +123,7 @@ async fn records(connection: &mut PgConnection, after: Cursor, limit: usize) -> 
     const BEHIND: &str = concat!(
         "SELECT ",
         record_columns!(),
-        ", r.after_id, ",
+        ", p.after_id, ",
         steps_column!(),
         " FROM ratchet.records AS r LEFT JOIN ratchet.progress AS p ON p.record_id = r.id \
           WHERE r.id > $1 ORDER BY r.id LIMIT $2"

@@ -107,16 +107,15 @@ async fn records(connection: &mut PgConnection, items: &[Carried]) -> Result<(),
 
 /// What was asked for.
 async fn asked_for(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<(), Fault> {
-    const INSERT: &str = "INSERT INTO ratchet.records (id, created_at, not_before, after_id, generation, priority, \
-            namespace, operation, queue, key, version, fingerprint, policy, contract, input, group_id, comes_after) \
-        SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::smallint[], \
-            $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bytea[], $13::text[], $14::text[], \
+    const INSERT: &str = "INSERT INTO ratchet.records (id, created_at, not_before, generation, priority, namespace, \
+            operation, queue, key, version, fingerprint, policy, contract, input, group_id, comes_after, trace) \
+        SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::smallint[], $6::text[], \
+            $7::text[], $8::text[], $9::text[], $10::text[], $11::bytea[], $12::text[], $13::text[], $14::text[], \
             $15::text[], $16::text[], $17::text[])";
     sqlx::query(INSERT)
         .bind(column(rows, |row| row.place))
         .bind(column(rows, |row| millis(row.record.created_at)))
         .bind(column(rows, |row| millis(row.record.ready_at)))
-        .bind(column(rows, |row| row.after))
         .bind(column(rows, |row| i64::from(row.record.id.generation.get())))
         .bind(column(rows, |row| row.record.priority.0))
         .bind(column(rows, |row| row.record.id.namespace.as_str()))
@@ -130,6 +129,7 @@ async fn asked_for(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<()
         .bind(column(rows, |row| row.record.input.as_str()))
         .bind(column(rows, |row| row.record.group.as_ref().map(GroupId::as_str)))
         .bind(column(rows, |row| row.record.after.as_ref().map(After::to_stored)))
+        .bind(column(rows, |row| row.record.trace.map(|place| place.to_string())))
         .execute(connection)
         .await
         .while_trying(DOING)?;
@@ -141,12 +141,12 @@ async fn progress(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<(),
     const INSERT: &str = "INSERT INTO ratchet.progress (record_id, ready_at, token, attempts, spent, first_started_at, \
             reconcile_at, settled_at, purge_at, attempt_token, attempt_leased_at, attempt_started_at, attempt_ended_at, \
             priority, may_be_applied, cancel_requested, risk_accepted, has_steps, attempt_late, state, namespace, \
-            operation, version, queue, attempt_worker, attempt_outcome, attempt_cause, uncertainty, pin, cause, result) \
+            operation, version, queue, attempt_worker, attempt_outcome, attempt_cause, uncertainty, pin, cause, result, after_id) \
         SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], \
             $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], \
             $14::smallint[], $15::boolean[], $16::boolean[], $17::boolean[], $18::boolean[], $19::boolean[], $20::text[], \
             $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::text[], $27::text[], $28::text[], \
-            $29::text[], $30::text[], $31::text[])";
+            $29::text[], $30::text[], $31::text[], $32::bigint[])";
     sqlx::query(INSERT)
         .bind(column(rows, |row| row.place))
         .bind(column(rows, |row| millis(row.record.ready_at)))
@@ -179,6 +179,7 @@ async fn progress(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<(),
         .bind(try_column(rows, |row| row.record.effect.pin.as_ref().map(as_json).transpose())?)
         .bind(try_column(rows, |row| row.record.cause.as_ref().map(as_json).transpose())?)
         .bind(column(rows, |row| row.record.result.as_ref().map(Payload::as_str)))
+        .bind(column(rows, |row| row.after))
         .execute(connection)
         .await
         .while_trying(DOING)?;

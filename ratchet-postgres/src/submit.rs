@@ -262,6 +262,7 @@ async fn hold(connection: &mut PgConnection, submissions: &[&Submission]) -> Res
 }
 
 /// Reads what a submission is compared with, and no more.
+/// A store that is closed says nothing of what it held: what is not found is inserted, and the guards refuse that.
 async fn newest_under_keys<'a>(
     connection: &mut PgConnection,
     submissions: &[&'a Submission],
@@ -273,7 +274,8 @@ async fn newest_under_keys<'a>(
             SELECT n.* FROM ratchet.records AS n \
             WHERE n.namespace = w.namespace AND n.operation = w.operation AND n.key = w.key \
             ORDER BY n.generation DESC LIMIT 1) AS r \
-        LEFT JOIN ratchet.progress AS p ON p.record_id = r.id";
+        LEFT JOIN ratchet.progress AS p ON p.record_id = r.id \
+        WHERE EXISTS (SELECT FROM ratchet.standing WHERE stands = 'open')";
     let rows = fetch(connection, NEWEST, submissions).await?;
     let mut versions = Known::default();
     let mut found = Found::with_capacity(rows.len());

@@ -43,15 +43,19 @@ impl Closed {
     const MOVED_TO: &'static str = "ratchet: moved to ";
     const FILLED_FROM: &'static str = "ratchet: filled from ";
 
-    /// What the guards of a store say that stands so; `None` if it is open.
-    pub(crate) fn message(standing: &StoreStanding) -> Option<String> {
-        let other = standing.other_store()?;
-        let prefix = if matches!(standing, StoreStanding::Filling { .. }) {
-            Self::FILLED_FROM
-        } else {
-            Self::MOVED_TO
-        };
-        Some(format!("{prefix}{other}"))
+    /// `None` if the store is open.
+    pub(crate) fn of(standing: &StoreStanding) -> Option<Self> {
+        let is_target = matches!(standing, StoreStanding::Filling { .. });
+        let closed = if is_target { Self::FilledFrom } else { Self::MovedTo };
+        standing.other_store().map(|other| closed(other.to_owned()))
+    }
+
+    /// What the guards of such a store say.
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::MovedTo(to) => format!("{}{to}", Self::MOVED_TO),
+            Self::FilledFrom(from) => format!("{}{from}", Self::FILLED_FROM),
+        }
     }
 
     fn said_by(error: &sqlx::Error) -> Option<Self> {

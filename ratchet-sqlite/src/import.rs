@@ -5,6 +5,7 @@ use ratchet_core::ledger::moving::{Carried, Import, StandingRefused};
 use ratchet_core::ledger::{Declared, Document, Served};
 use ratchet_core::{
     After, Generation, GroupId, HiddenPaths, Policy, Priority, Record, Terms, Timestamp, Tombstone,
+    TraceParent,
 };
 use serde::Serialize;
 use sqlx::SqliteConnection;
@@ -77,6 +78,7 @@ struct RecordRow<'a> {
     group_id: Option<&'a GroupId>,
     after_id: Option<i64>,
     comes_after: Option<String>,
+    trace: Option<TraceParent>,
     #[serde(flatten)]
     facts: Facts<'a>,
 }
@@ -100,6 +102,7 @@ impl<'a> RecordRow<'a> {
             group_id: record.group.as_ref(),
             after_id,
             comes_after: record.after.as_ref().map(After::to_stored),
+            trace: record.trace,
             facts: record.into(),
         }
     }
@@ -110,13 +113,14 @@ async fn records(connection: &mut SqliteConnection, items: &[Carried]) -> Result
         INSERT INTO ratchet_records (id, namespace, operation, key, generation, version, fingerprint, queue, priority, \
             created_at, state, ready_at, token, attempts, spent, may_be_applied, first_started_at, pin, \
             cancel_requested, risk_accepted, cause, uncertainty, reconcile_at, settled_at, purge_at, result, policy, \
-            contract, input, group_id, after_id, comes_after) \
+            contract, input, group_id, after_id, comes_after, trace) \
         SELECT c ->> 'id', c ->> 'namespace', c ->> 'operation', c ->> 'key', c ->> 'generation', c ->> 'version', \
             unhex(c ->> 'fingerprint'), c ->> 'queue', c ->> 'priority', c ->> 'created_at', c ->> 'state', \
             c ->> 'ready_at', c ->> 'token', c ->> 'attempts', c ->> 'spent', c ->> 'may_be_applied', \
             c ->> 'first_started_at', c ->> 'pin', c ->> 'cancel_requested', c ->> 'risk_accepted', c ->> 'cause', \
             c ->> 'uncertainty', c ->> 'reconcile_at', c ->> 'settled_at', c ->> 'purge_at', c ->> 'result', \
-            c ->> 'policy', c ->> 'contract', c ->> 'input', c ->> 'group_id', c ->> 'after_id', c ->> 'comes_after' \
+            c ->> 'policy', c ->> 'contract', c ->> 'input', c ->> 'group_id', c ->> 'after_id', c ->> 'comes_after', \
+            c ->> 'trace' \
         FROM carried";
     let (mut rows, mut steps, mut tries) = (Vec::new(), Vec::new(), Vec::new());
     for item in items {

@@ -63,6 +63,11 @@ pub(crate) async fn read(executor: impl SqliteExecutor<'_>) -> Result<StoreStand
     serde_json::from_str(&facts).map_err(|_| Fault::Damaged("how it stands cannot be read"))
 }
 
+/// What would be answered of records that another store has by now, and no guard is asked about.
+pub(crate) async fn require_open(connection: &mut SqliteConnection) -> Result<(), Fault> {
+    Closed::of(&read(connection).await?).map_or(Ok(()), |closed| Err(Fault::Closed(closed)))
+}
+
 /// Under the write lock, so that what is looked at stays as it is until the guards stand.
 pub(crate) async fn change(
     connection: &mut SqliteConnection,
@@ -140,7 +145,7 @@ async fn put_up_guards(connection: &mut SqliteConnection, standing: &StoreStandi
             run(connection, format!("DROP TRIGGER IF EXISTS ratchet_guard_{table}_{event}")).await?;
         }
     }
-    let Some(message) = Closed::message(standing) else { return Ok(()) };
+    let Some(message) = Closed::of(standing).map(|closed| closed.message()) else { return Ok(()) };
     // No trigger takes a parameter.
     let message = message.replace('\'', "''");
     if matches!(standing, StoreStanding::Draining { .. }) {

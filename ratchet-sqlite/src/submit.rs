@@ -14,7 +14,7 @@ use sqlx::SqliteConnection;
 use crate::error::{Fault, While as _};
 use crate::row::{ROWS_PER_STATEMENT, rows_as_json};
 use crate::stored::{columns, fingerprint as read_fingerprint, lines_of};
-use crate::{audit, insert, overview, schema};
+use crate::{audit, insert, overview, schema, standing};
 
 /// Submits in the caller's own transaction: the record exists if, and only if, the transaction commits.
 ///
@@ -219,6 +219,9 @@ async fn newest_under_keys<'a>(
             let (place, found) = read_newest(line, chunk)?;
             keep_newest(&mut newest, Name::of(place), found);
         }
+    }
+    if !newest.is_empty() {
+        standing::require_open(connection).await?;
     }
     Ok(newest)
 }

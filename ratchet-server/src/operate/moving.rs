@@ -51,7 +51,16 @@ pub(crate) async fn run(arguments: &MoveArguments) -> Result<(), Error> {
         ),
         arguments.yes,
     )?;
-    match the_move.run(|step| drop(tell(&words(&step)))).await? {
+    let mut told = String::new();
+    let tell_news = |step| {
+        // A batch of what there is nothing of says nothing new.
+        let words = words(&step);
+        if words != told {
+            drop(tell(&words));
+            told = words;
+        }
+    };
+    match the_move.run(tell_news).await? {
         Moved::Done => tell("moved"),
         Moved::Before => tell("moved already"),
     }

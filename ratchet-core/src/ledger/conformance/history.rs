@@ -16,6 +16,7 @@ use crate::policy::Policy;
 use crate::time::ManualClock;
 
 const TENANT: Namespace = Namespace::from_static("tenant-a");
+const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 /// What happened so far, as far as the next event needs to know.
 pub(super) struct History<'a> {
@@ -110,6 +111,7 @@ impl<'a> History<'a> {
             priority: Priority(i16::from(self.random.u8(0..2))),
             group,
             after: after.map(|id| After { id, on }),
+            trace: self.random.bool().then(|| TRACE.parse().expect("a place in a trace")),
             ..plain
         };
         let id = submission.id.clone();

@@ -130,6 +130,7 @@ macro_rules! conformance {
                 a_random_history_is_carried_without_loss,
                 a_history_of_its_own_is_read_as_the_reference,
                 a_filled_store_answers_for_every_key,
+                a_store_is_not_moved_to_itself,
                 a_move_is_gone_on_with,
             }
             document {

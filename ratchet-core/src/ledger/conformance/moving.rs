@@ -92,6 +92,10 @@ pub async fn a_source_lets_nothing_begin(fixture: Fixture) {
     for key in ["invoice:a", "invoice:b", "invoice:c"] {
         let _ = fixture.submit(submission(key)).await;
     }
+    // Where repetitions are usual, they may be looked up before anything is written.
+    for _ in 0..20 {
+        assert!(matches!(fixture.submit(submission("invoice:c")).await, Submitted::Existing { .. }));
+    }
     assert_eq!(fixture.claim(claim(2)).await.len(), 2);
     fixture.try_order("invoice:a", start(1)).await.expect("start");
     fixture.try_order("invoice:a", pin(1, None, "body")).await.expect("pin");
@@ -100,6 +104,7 @@ pub async fn a_source_lets_nothing_begin(fixture: Fixture) {
     assert_eq!(fixture.ledger.standing().await.expect("standing"), draining);
 
     assert!(is_moved(fixture.ledger.submit(vec![submission("invoice:new")]).await));
+    assert!(is_moved(fixture.ledger.submit(vec![submission("invoice:c")]).await), "a repetition");
     assert!(is_moved(fixture.ledger.claim(claim(10)).await));
     assert!(is_moved(fixture.try_order("invoice:b", start(1)).await));
     assert!(is_moved(fixture.try_order("invoice:a", begin(1, CHARGE, Contract::NONE)).await));
@@ -357,6 +362,13 @@ pub async fn a_filled_store_answers_for_every_key(fixture: Fixture) {
     let leased = fixture.claim(claim(10)).await;
     let again = leased.iter().find(|record| record.id == id("invoice:a"));
     assert!(again.is_some_and(|record| record.token.get() >= 2), "{leased:?}");
+}
+
+/// A store that is moved to itself takes work as before.
+pub async fn a_store_is_not_moved_to_itself(fixture: Fixture) {
+    let itself = from_to(fixture.ledger.clone(), fixture.ledger.clone()).run(drop).await;
+    assert!(matches!(itself, Err(MoveError::OneStore)), "{itself:?}");
+    assert!(matches!(fixture.submit(submission("invoice:a")).await, Submitted::New { .. }));
 }
 
 /// A move that stopped anywhere goes on from there; one that belongs to other stores changes nothing.

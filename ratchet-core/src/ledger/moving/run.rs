@@ -104,6 +104,11 @@ pub enum MoveError {
         /// How the other stands.
         target_is: String,
     },
+    /// Both addresses lead to one store.
+    #[error(
+        "the two addresses lead to one and the same store, which takes work as before: name another one to move to"
+    )]
+    OneStore,
     /// Workers of the source hold back.
     #[error(
         "workers of the store to move from hold back, since a backup was restored: what it holds as pending may have been \
@@ -218,6 +223,11 @@ impl Move {
         }
         let by = MoveId::new(&*self.random);
         self.change(TARGET, StandingChange::Fill { by: by.clone(), from: self.from.clone() }).await?;
+        if matches!(self.source.standing().await.map_err(at(SOURCE))?, StoreStanding::Filling { by: here, .. } if here == by)
+        {
+            self.change(TARGET, StandingChange::TakeBack).await?;
+            return Err(MoveError::OneStore);
+        }
         tell(Progress::TargetClosed);
         self.change(SOURCE, StandingChange::Drain { by: by.clone(), to: self.to.clone() }).await?;
         tell(Progress::SourceClosed);

@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use ratchet::ledger::Setting;
+use ratchet::ledger::moving::StoreStanding;
 use ratchet::{Ratchet, Timestamp};
 
 use super::Finding;
@@ -23,6 +24,7 @@ pub(super) async fn check(ratchet: &Ratchet) -> Result<Checked, Error> {
     let after = here();
     let mut findings: Vec<Finding> = inspection.settings.iter().map(of_setting).collect();
     findings.push(of_clocks(before, inspection.now, after));
+    findings.extend(of_standing(&ratchet.ledger().standing().await?));
     Ok(Checked { findings, now: inspection.now })
 }
 
@@ -37,6 +39,22 @@ fn of_setting(setting: &Setting) -> Finding {
             Finding::attention(setting.name, setting.value.as_str(), problem.why, problem.remedy)
         }
     }
+}
+
+/// Only of a store that does not take work: most are part of no move.
+fn of_standing(standing: &StoreStanding) -> Option<Finding> {
+    let (why, remedy) = match standing {
+        StoreStanding::Open { .. } => return None,
+        StoreStanding::Moved { .. } => (
+            "it is closed for ever, and nothing that it holds is executed",
+            "connect to the store that it was moved to",
+        ),
+        _ => (
+            "a move is under way or was interrupted, and nothing begins here",
+            "run `ratchet move` again with both addresses; it goes on where it was, or back with `--back`",
+        ),
+    };
+    Some(Finding::attention("move", format!("the store is {standing}"), why, remedy))
 }
 
 /// The store was asked between two readings of the clock here.
