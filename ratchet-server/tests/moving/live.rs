@@ -8,7 +8,7 @@ use ratchet::{LedgerError, ManageError, Ratchet, Stored};
 
 use crate::process::{Moving, SOURCE_CLOSED, SOURCE_FROZEN, SOURCE_LEFT, TARGET_CLOSED, TARGET_OPENED};
 use crate::shop::{
-    Charge, DOUBTFUL, HELD, all_settled, charge, each_was_charged_once, moved_to, submit, submit_new,
+    Charge, HELD, all_settled, charge, each_was_charged_once, is_doubtful, moved_to, submit, submit_new,
 };
 use crate::stores::Store;
 use crate::till::Opened;
@@ -65,7 +65,7 @@ async fn moves_while_it_is_used(from: Store, to: Store) {
     each_was_charged_once(&new, &open.till, &orders).await;
     assert_eq!(open.till.requests_of("old"), asked);
     assert_eq!(old.census().await.unwrap(), held_by_old);
-    assert!(open.till.requests_of("new") > orders.iter().filter(|order| DOUBTFUL(**order)).count());
+    assert!(open.till.requests_of("new") > orders.iter().filter(|order| is_doubtful(**order)).count());
     nothing_can_be_done(&old, &to).await;
     new_workers.end().await;
     old_workers.end().await;
@@ -77,11 +77,9 @@ async fn nothing_can_be_done(old: &Ratchet, to: &Store) {
         assert_eq!(moved_to(submit(old, order).await), Some(without_credentials(&to.url)));
     }
     let key = charge::key(&Charge { order: HELD, cents: 102 }).unwrap();
-    let id = match old.under_key(key).await.unwrap().remove(0) {
-        Stored::Record(record) => record.id,
-        other => panic!("{other:?}"),
-    };
-    let refused = old.cancel(id, "ada", "a test").await;
+    let on_record = old.under_key(key).await.unwrap().remove(0);
+    let Stored::Record(record) = on_record else { panic!("{on_record:?}") };
+    let refused = old.cancel(record.id, "ada", "a test").await;
     assert!(matches!(refused, Err(ManageError::Ledger(LedgerError::Moved { .. }))), "{refused:?}");
 }
 

@@ -19,7 +19,9 @@ pub(crate) const SLOW: u64 = 1;
 pub(crate) const HELD: u64 = 2;
 
 /// Every third order, as its charge happens at first and is answered with an error.
-pub(crate) const DOUBTFUL: fn(u64) -> bool = |order| order.is_multiple_of(3);
+pub(crate) const fn is_doubtful(order: u64) -> bool {
+    order.is_multiple_of(3)
+}
 
 const BANK: Contract =
     Contract::header("Idempotency-Key").key(KeyFormat::UUID).remembers_for(Duration::from_hours(24 * 7));
@@ -83,7 +85,7 @@ pub(crate) async fn all_settled(ratchet: &Ratchet) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), settled).await.expect("everything ends");
+    tokio::time::timeout(Duration::from_mins(1), settled).await.expect("everything ends");
 }
 
 /// All that a move promises, of exactly these orders.

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::shop::{Charge, DOUBTFUL, SLOW};
+use crate::shop::{Charge, SLOW, is_doubtful};
 
 #[derive(Clone)]
 pub(crate) struct Till(Arc<Inner>);
@@ -79,7 +79,7 @@ async fn charge(
     if order == SLOW {
         till.released().await;
     }
-    if DOUBTFUL(order) && !*till.0.mended.borrow() {
+    if is_doubtful(order) && !*till.0.mended.borrow() {
         return (StatusCode::INTERNAL_SERVER_ERROR, String::new());
     }
     (StatusCode::OK, order.to_string())
