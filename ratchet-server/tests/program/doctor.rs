@@ -169,7 +169,7 @@ async fn a_store_in_a_file_is_looked_over() {
     let seen = a_healthy_store_needs_nothing(&store).await;
     assert_eq!(seen.of("journal_mode"), ("ok", "wal"));
     assert_eq!(seen.of("synchronous"), ("ok", "2"));
-    assert_eq!(seen.of("schema"), ("ok", "5"));
+    assert_eq!(seen.of("schema"), ("ok", "6"));
     let (state, found) = seen.of("restored backup");
     assert_eq!(state, "unknown");
     assert!(found.ends_with("and its high-water mark lies beside it"), "{found}");
