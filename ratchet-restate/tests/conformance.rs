@@ -1,6 +1,6 @@
 //! What every ledger must do, on an engine of its own for each case.
 //!
-//! They take some minutes, since a server starts for each. Two things are left out, since the engine promises less than a
+//! They take some minutes, since a server starts for each, so they run only when they are asked for. Two things are left out, since the engine promises less than a
 //! database does (`docs/restate.md`): records that come after others are told of an end by messages, a moment later and not
 //! within the call (all of `follow`); and pollers count what runs and lease in two steps
 //! (`limit::concurrent_claimers_never_pass_the_limit`).
