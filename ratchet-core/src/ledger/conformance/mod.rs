@@ -33,6 +33,7 @@ use crate::time::{ManualClock, Timestamp};
 pub mod admission;
 pub mod batch;
 pub mod claim;
+pub mod crowd;
 pub mod decision;
 pub mod document;
 pub mod follow;
@@ -99,6 +100,49 @@ impl fmt::Debug for Fixture {
 #[macro_export]
 macro_rules! conformance {
     ($make:expr) => {
+        $crate::conformance_of_engines! { $make }
+        $crate::conformance_cases! { $make;
+            moving {
+                a_source_lets_nothing_begin,
+                a_source_pins_nothing_new,
+                a_frozen_store_changes_no_more,
+                a_source_that_is_taken_back_goes_on,
+                a_target_takes_what_is_carried_alone,
+                a_target_holds_nothing_before,
+                a_target_that_opens_is_no_restored_backup,
+                a_random_history_is_carried_without_loss,
+                a_history_of_its_own_is_read_as_the_reference,
+                a_filled_store_answers_for_every_key,
+                a_store_is_not_moved_to_itself,
+                a_move_is_gone_on_with,
+            }
+            follow {
+                a_follower_waits_until_its_predecessor_has_ended,
+                the_branch_that_is_not_taken_is_skipped,
+                what_is_stopped_skips_its_followers,
+                an_end_that_is_long_over_is_followed,
+                nothing_comes_after_a_record_that_does_not_exist,
+                a_batch_may_hold_a_chain,
+                what_was_decided_stays_decided,
+                an_open_question_is_no_end,
+                a_waiting_record_is_cancelled_and_waits_again,
+                a_lost_lease_is_followed,
+                many_followers_are_decided_about,
+                an_end_wakes_who_waits_for_a_follower,
+                skipped_records_are_purged_and_waiting_ones_are_not,
+            }
+            crowd {
+                concurrent_claimers_never_pass_the_limit,
+            }
+        }
+    };
+}
+
+/// The cases of [`conformance!`](crate::conformance!) that an engine has to pass as well, which pushes attempts to workers: it
+/// tells followers of an end by messages, several pollers count and lease in two steps, and it is no store to move from or to.
+#[macro_export]
+macro_rules! conformance_of_engines {
+    ($make:expr) => {
         $crate::conformance_cases! { $make;
             submit {
                 a_new_key_makes_a_pending_record,
@@ -119,20 +163,6 @@ macro_rules! conformance {
                 an_acknowledgement_ends_the_holding_back,
                 what_is_declared_is_told,
             }
-            moving {
-                a_source_lets_nothing_begin,
-                a_source_pins_nothing_new,
-                a_frozen_store_changes_no_more,
-                a_source_that_is_taken_back_goes_on,
-                a_target_takes_what_is_carried_alone,
-                a_target_holds_nothing_before,
-                a_target_that_opens_is_no_restored_backup,
-                a_random_history_is_carried_without_loss,
-                a_history_of_its_own_is_read_as_the_reference,
-                a_filled_store_answers_for_every_key,
-                a_store_is_not_moved_to_itself,
-                a_move_is_gone_on_with,
-            }
             document {
                 a_document_is_written_once_and_found,
                 a_write_needs_the_version_that_stands,
@@ -140,21 +170,6 @@ macro_rules! conformance {
                 documents_are_read_in_pages_of_one_kind,
                 any_text_is_kept,
                 one_of_many_writers_is_done,
-            }
-            follow {
-                a_follower_waits_until_its_predecessor_has_ended,
-                the_branch_that_is_not_taken_is_skipped,
-                what_is_stopped_skips_its_followers,
-                an_end_that_is_long_over_is_followed,
-                nothing_comes_after_a_record_that_does_not_exist,
-                a_batch_may_hold_a_chain,
-                what_was_decided_stays_decided,
-                an_open_question_is_no_end,
-                a_waiting_record_is_cancelled_and_waits_again,
-                a_lost_lease_is_followed,
-                many_followers_are_decided_about,
-                an_end_wakes_who_waits_for_a_follower,
-                skipped_records_are_purged_and_waiting_ones_are_not,
             }
             place {
                 a_group_lists_its_records,
@@ -293,7 +308,6 @@ macro_rules! conformance {
                 a_parked_record_takes_no_room,
                 what_is_held_back_is_not_due,
                 an_end_wakes_who_waits_for_room,
-                concurrent_claimers_never_pass_the_limit,
             }
             admission {
                 callers_share_one_limit,
