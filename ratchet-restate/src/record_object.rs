@@ -143,7 +143,8 @@ impl RecordObject {
             let moment = moment();
             let mut book = before.clone();
             let answers = change(&mut book, moment);
-            let notes = book.notes(moment.now);
+            // What was refused, or is a repetition, is news to nobody.
+            let notes = if book == before { Vec::new() } else { book.notes(moment.now) };
             Ok(Json(Decided { book: (book != before).then_some(book), answers, notes }))
         };
         let Json(Decided { book, answers, notes }) = ctx.run(decide).name("decide").await?;
