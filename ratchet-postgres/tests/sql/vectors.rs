@@ -2,6 +2,7 @@
 
 use ratchet_core::serde_json::{self, Map, Value};
 use ratchet_postgres::sqlx::{self, PgConnection};
+use ratchet_test_postgres::Database;
 
 use crate::support::{POLICY, database, declared, refusal};
 
@@ -15,10 +16,12 @@ fn vectors(file: &str, kind: &str) -> Vec<Value> {
 const KEYS: &str = include_str!("../../../spec/keys.json");
 const FINGERPRINTS: &str = include_str!("../../../spec/fingerprints.json");
 
-async fn connect() -> PgConnection {
+/// A connection, and the database that nobody else may be given while it is in use.
+async fn connect() -> (Database<'static>, PgConnection) {
     let database = database().await;
     let _ = declared(&database, POLICY).await;
-    database.connect().await
+    let connection = database.connect().await;
+    (database, connection)
 }
 
 /// Values by path, as the input in which they are found.
@@ -49,7 +52,7 @@ async fn key(connection: &mut PgConnection, vector: &Value) -> Result<String, sq
 
 #[tokio::test]
 async fn rendered_keys() {
-    let mut connection = connect().await;
+    let (_database, mut connection) = connect().await;
     for vector in vectors(KEYS, "rendered") {
         let key = key(&mut connection, &vector).await.unwrap_or_else(|error| panic!("{vector}: {error}"));
         assert_eq!(key, vector["key"], "{vector}");
@@ -58,7 +61,7 @@ async fn rendered_keys() {
 
 #[tokio::test]
 async fn refused_values_and_templates() {
-    let mut connection = connect().await;
+    let (_database, mut connection) = connect().await;
     for (kind, code, reason) in
         [("refused_values", "RT001", "reason"), ("refused_templates", "RT002", "code")]
     {
@@ -73,7 +76,7 @@ async fn refused_values_and_templates() {
 #[tokio::test]
 async fn canonical_forms_and_fingerprints() {
     const BOTH: &str = "SELECT ratchet.canonical($1::json), encode(ratchet.fingerprint($1::json), 'hex')";
-    let mut connection = connect().await;
+    let (_database, mut connection) = connect().await;
     for vector in vectors(FINGERPRINTS, "fingerprints") {
         let input = vector["input"].as_str();
         let (canonical, sha256): (String, String) =
@@ -91,7 +94,7 @@ async fn canonical_forms_and_fingerprints() {
 /// What only readers of JSON texts meet: the code makes its documents from values.
 #[tokio::test]
 async fn documents_that_no_value_becomes() {
-    let mut connection = connect().await;
+    let (_database, mut connection) = connect().await;
     for (document, reason) in [
         (r#"{"a":1,"a":1}"#, "duplicate_name"),
         (r#"["\ud800"]"#, "not_unicode"),
@@ -113,7 +116,7 @@ async fn documents_that_no_value_becomes() {
 
 #[tokio::test]
 async fn refusals_hold_no_value() {
-    let mut connection = connect().await;
+    let (_database, mut connection) = connect().await;
     for statement in [
         r#"SELECT ratchet.render_key('a:<id>', '{"id": "secret "}')"#,
         r#"SELECT ratchet.render_key('a:<id>', '{"id": 4711.5}')"#,
