@@ -5,6 +5,7 @@
 //! object tells the drive, which makes one attempt under a lease of the record.
 
 mod address;
+mod attempts;
 mod book;
 mod engine;
 mod index;
@@ -18,4 +19,4 @@ mod store_object;
 mod together;
 
 pub use ledger::RestateLedger;
-pub use serve::serve;
+pub use serve::{serve, serve_attempts};

@@ -4,5 +4,8 @@
 mod server;
 mod support;
 
+mod cluster;
 mod crash;
 mod execute;
+mod sharing;
+mod shutdown;

@@ -2,16 +2,25 @@
 
 use std::time::Duration;
 
-use ratchet::{Ratchet, Record, RecordId, Registry, Stored, WorkerBuilder};
+use ratchet::ledger::Served;
+use ratchet::{Input, LedgerError, Ratchet, Record, RecordId, Registry, Stored, WorkerBuilder};
+use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::server::Server;
 
+/// What an operation is about.
+#[derive(Debug, Clone, Serialize, Deserialize, Input)]
+pub(crate) struct Numbered {
+    pub(crate) id: u64,
+}
+
 pub(crate) struct Engine {
     pub(crate) server: Server,
     pub(crate) ratchet: Ratchet,
-    serving: JoinHandle<()>,
+    _serving: Serving,
 }
 
 impl Engine {
@@ -21,30 +30,9 @@ impl Engine {
         set_up: impl FnOnce(WorkerBuilder) -> WorkerBuilder,
     ) -> Self {
         let server = tokio::task::spawn_blocking(Server::start).await.unwrap();
-        let ledger = ratchet::restate::RestateLedger::open(&server.url()).unwrap();
-        let ratchet = Ratchet::with_ledger(ledger.clone());
-        let worker = set_up(ratchet.worker(registry).lease(Duration::from_secs(2))).build().unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let uri = format!("http://{}", listener.local_addr().unwrap());
-        let serving = tokio::spawn(async move {
-            let forever = std::future::pending();
-            ratchet::restate::serve(&ledger, Some(worker), listener, &uri, forever).await.unwrap();
-        });
-        let engine = Self { server, ratchet, serving };
-        engine.wait_until_served().await;
-        engine
-    }
-
-    async fn wait_until_served(&self) {
-        within(async {
-            while self.ratchet.ledger().mark().await.is_err()
-                || self.ratchet.ledger().declarations().await.unwrap().is_empty()
-            {
-                assert!(!self.serving.is_finished(), "the worker ended");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        })
-        .await;
+        let ratchet = Ratchet::open(&server.url()).await.unwrap();
+        let serving = Serving::start(&server.url(), registry, set_up).await;
+        Self { server, ratchet, _serving: serving }
     }
 
     pub(crate) async fn record(&self, id: &RecordId) -> Record {
@@ -70,9 +58,48 @@ impl Engine {
     }
 }
 
-impl Drop for Engine {
-    fn drop(&mut self) {
-        self.serving.abort();
+/// A program that serves the records and a worker, as far as the engine sees it. It ends when this is dropped.
+pub(crate) struct Serving {
+    task: JoinHandle<Result<(), LedgerError>>,
+    end: oneshot::Sender<()>,
+}
+
+impl Serving {
+    /// Ready when what it offers is declared, and so registered.
+    pub(crate) async fn start(
+        url: &str,
+        registry: Registry,
+        set_up: impl FnOnce(WorkerBuilder) -> WorkerBuilder,
+    ) -> Self {
+        let ledger = ratchet::restate::RestateLedger::open(url).unwrap();
+        let ratchet = Ratchet::with_ledger(ledger.clone());
+        let names: Vec<Served> = registry.served().cloned().collect();
+        let worker = set_up(ratchet.worker(registry).lease(Duration::from_secs(2))).build().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let uri = format!("http://{}", listener.local_addr().unwrap());
+        let (end, ended) = oneshot::channel::<()>();
+        let task = tokio::spawn(async move {
+            let shutdown = async { drop(ended.await) };
+            ratchet::restate::serve(&ledger, Some(worker), listener, &uri, shutdown).await
+        });
+        within(async {
+            loop {
+                let declared = ratchet.ledger().declarations().await.unwrap_or_default();
+                if names.iter().all(|of| declared.iter().any(|declared| declared.of == *of)) {
+                    break;
+                }
+                assert!(!task.is_finished(), "the worker ended");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        })
+        .await;
+        Self { task, end }
+    }
+
+    /// Asks it to end, and gives what becomes ready when it has.
+    pub(crate) fn ends(self) -> JoinHandle<Result<(), LedgerError>> {
+        drop(self.end);
+        self.task
     }
 }
 
