@@ -160,6 +160,11 @@ impl Book {
         }
     }
 
+    /// Somebody has come who may serve what nobody took up. Says how many records that may be.
+    pub(crate) fn offer_again(&mut self) -> usize {
+        self.rows.values_mut().map(|row| usize::from(row.offered.take().is_some())).sum()
+    }
+
     /// Puts tombstones in the place of what was kept for long enough, and says how often.
     pub(crate) fn purge(&mut self, now: Timestamp) -> usize {
         self.rows.values_mut().map(|row| usize::from(row.purge(now))).sum()

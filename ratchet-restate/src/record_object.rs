@@ -93,6 +93,12 @@ impl RecordObject {
         self.change(&ctx, Book::look).await
     }
 
+    /// Tells the drive again what is due.
+    #[handler]
+    async fn offer(&self, ctx: ObjectContext<'_>) -> HandlerResult<u64> {
+        self.change(&ctx, |book, _| book.offer_again() as u64).await
+    }
+
     #[handler]
     async fn purge(&self, ctx: ObjectContext<'_>) -> HandlerResult<u64> {
         self.change(&ctx, |book, moment| book.purge(moment.now) as u64).await

@@ -81,8 +81,20 @@ async fn run(
         () = &mut serving => return Ok(()),
         started = start(ledger, worker.as_deref(), uri) => started?,
     }
+    tokio::select! {
+        () = &mut serving => return Ok(()),
+        () = take_up(ledger, worker.as_deref()) => {}
+    }
     serving.await;
     Ok(())
+}
+
+/// What was submitted before is offered again now and then, and need not wait for that.
+async fn take_up(ledger: &RestateLedger, worker: Option<&Worker>) {
+    let Some(worker) = worker else { return };
+    if let Err(error) = ledger.offer_again(worker.namespace(), worker.offers()).await {
+        tracing::warn!(%error, "what is due already could not be looked up: it is taken up a little later");
+    }
 }
 
 async fn start(ledger: &RestateLedger, worker: Option<&Worker>, uri: &str) -> Result<(), LedgerError> {

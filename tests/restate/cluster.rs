@@ -38,11 +38,7 @@ struct Destination {
 
 #[ratchet::operation(name = "ship", version = "1", key = "ship:<id>", destination = DESTINATION,
     retry = PATIENT)]
-async fn ship(
-    ctx: Context,
-    State(destination): State<Destination>,
-    input: Numbered,
-) -> Result<u64, Failure> {
+async fn ship(ctx: Context, State(destination): State<Destination>, input: Numbered) -> Result<u64, Failure> {
     let effects = {
         let mut requests = destination.requests.lock().unwrap();
         *requests.entry(ctx.key().to_owned()).or_default() += 1;

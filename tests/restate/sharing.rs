@@ -4,14 +4,13 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 
 use ratchet::ledger::{Offer, Served, Unserved};
-use ratchet::restate::{RestateLedger, serve, serve_attempts};
+use ratchet::restate::{RestateLedger, serve};
 use ratchet::{
     Context, Contract, Enqueued, Failure, LedgerError, Namespace, OperationName, Queue, Ratchet, RecordState,
-    Registry, State, Version, Worker, registry,
+    Registry, State, Version, Worker, WorkerBuilder, registry,
 };
-use tokio::net::TcpListener;
 
-use crate::support::{Engine, Numbered, Serving, within};
+use crate::support::{Engine, Numbered, Serving, listen};
 
 const DESTINATION: Contract = Contract::header("Idempotency-Key");
 
@@ -108,39 +107,21 @@ async fn what_nobody_serves_waits_and_is_counted_until_somebody_does() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_may_serve_its_operations_alone() {
-    let server = tokio::task::spawn_blocking(crate::server::Server::start).await.unwrap();
-    let ledger = RestateLedger::open(&server.url()).unwrap();
-    let ratchet = Ratchet::with_ledger(ledger.clone());
+    let engine = Engine::of_records().await;
     let executed = Executed::default();
-    let (records, of_records) = listener().await;
-    let (attempts, of_attempts) = listener().await;
-    let forever = std::future::pending::<()>;
-    let objects = ledger.clone();
-    tokio::spawn(async move { serve(&objects, None, records, &of_records, forever()).await });
-    within(async { while ratchet.ledger().mark().await.is_err() {} }).await;
-    let worker = ratchet.worker(registry![print]).state(executed.clone()).build().unwrap();
-    tokio::spawn(async move { serve_attempts(&ledger, worker, attempts, &of_attempts, forever()).await });
-    within(async { while ratchet.ledger().declarations().await.unwrap().is_empty() {} }).await;
-    let id = id_of(print::enqueue(&ratchet, Numbered { id: 1 }).await.unwrap());
-    within(async {
-        while crate::support::record_of(&ratchet, &id).await.is_none_or(|record| !record.state.is_settled()) {
-        }
-    })
-    .await;
+    let state = executed.clone();
+    let set_up = |builder: WorkerBuilder| builder.state(state);
+    let _serving = Serving::attempts(&engine.server.url(), registry![print], set_up).await;
+    let id = id_of(print::enqueue(&engine.ratchet, Numbered { id: 1 }).await.unwrap());
+    assert_eq!(engine.settled(&id).await.state, RecordState::Succeeded);
     assert_eq!(executed.keys(), ["print:1"]);
 }
 
-async fn listener() -> (TcpListener, String) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let uri = format!("http://{}", listener.local_addr().unwrap());
-    (listener, uri)
-}
-
 /// Nothing answers there: what is refused is refused before anybody is asked.
-async fn refusal(registry: Registry, set_up: impl FnOnce(ratchet::WorkerBuilder) -> Worker) -> LedgerError {
+async fn refusal(registry: Registry, set_up: impl FnOnce(WorkerBuilder) -> Worker) -> LedgerError {
     let ledger = RestateLedger::open("restate://127.0.0.1:1").unwrap();
     let worker = set_up(Ratchet::with_ledger(ledger.clone()).worker(registry));
-    let (listener, uri) = listener().await;
+    let (listener, uri) = listen().await;
     serve(&ledger, Some(worker), listener, &uri, std::future::pending()).await.unwrap_err()
 }
 

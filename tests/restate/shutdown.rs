@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet::{
-    CancelReason, Context, Contract, Enqueued, Failure, OutcomeKind, RecordId, RecordState, RetryPolicy,
-    State, WorkerBuilder, registry,
+    CancelReason, Context, Contract, Enqueued, Failure, LedgerError, OutcomeKind, RecordId, RecordState,
+    RetryPolicy, State, WorkerBuilder, registry,
 };
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 use crate::support::{Engine, Numbered, Serving, within};
 
@@ -34,27 +35,34 @@ async fn hold(ctx: Context, State(held): State<Held>, input: Numbered) -> Result
     Ok(input.id)
 }
 
-/// The first program has an attempt under way, and was asked to end.
-async fn held(
-    grace: Duration,
-) -> (Engine, Held, RecordId, tokio::task::JoinHandle<Result<(), ratchet::LedgerError>>) {
-    let held = Held::default();
-    let set_up = |state: Held| move |builder: WorkerBuilder| builder.state(state).grace(grace);
-    let engine = Engine::start(registry![hold], set_up(held.clone())).await;
-    // Registered in its place.
-    let serving = Serving::start(&engine.server.url(), registry![hold], set_up(held.clone())).await;
-    let Enqueued::New { id } = hold::enqueue(&engine.ratchet, Numbered { id: 1 }).await.unwrap() else {
-        panic!("a new record")
-    };
-    within(held.entered.notified()).await;
-    let ends = serving.ends();
-    within(held.told.notified()).await;
-    (engine, held, id, ends)
+struct Scene {
+    engine: Engine,
+    held: Held,
+    id: RecordId,
+    ends: JoinHandle<Result<(), LedgerError>>,
+}
+
+impl Scene {
+    /// A program that has an attempt under way, and was asked to end.
+    async fn ending(grace: Duration) -> Self {
+        let engine = Engine::of_records().await;
+        let held = Held::default();
+        let set_up = |builder: WorkerBuilder| builder.state(held.clone()).grace(grace);
+        let serving = Serving::attempts(&engine.server.url(), registry![hold], set_up).await;
+        let job = Numbered { id: 1 };
+        let Enqueued::New { id } = hold::enqueue(&engine.ratchet, job).await.unwrap() else {
+            panic!("a new record")
+        };
+        within(held.entered.notified()).await;
+        let ends = serving.ends();
+        within(held.told.notified()).await;
+        Self { engine, held, id, ends }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_ends_when_its_attempts_have() {
-    let (engine, held, id, ends) = held(Duration::from_secs(30)).await;
+    let Scene { engine, held, id, ends } = Scene::ending(Duration::from_secs(30)).await;
     assert_eq!(engine.record(&id).await.state, RecordState::Running);
     assert!(!ends.is_finished());
     held.go.notify_one();
@@ -65,13 +73,13 @@ async fn a_program_ends_when_its_attempts_have() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_does_not_end_in_time_is_left_to_another_program() {
-    let (engine, _held, id, ends) = held(Duration::from_millis(100)).await;
+    let Scene { engine, id, ends, .. } = Scene::ending(Duration::from_millis(100)).await;
     within(ends).await.unwrap().unwrap();
     let attempts = engine.ratchet.attempts(id.clone()).await.unwrap();
     let end = attempts[0].end.as_ref().unwrap();
     assert_eq!((end.outcome, end.late), (OutcomeKind::Unknown, false));
-    let held = Held::default();
-    let _next = Serving::start(&engine.server.url(), registry![hold], |builder| builder.state(held)).await;
+    let set_up = |builder: WorkerBuilder| builder.state(Held::default());
+    let _next = Serving::attempts(&engine.server.url(), registry![hold], set_up).await;
     let record = engine.settled(&id).await;
     assert_eq!((record.state, record.attempts), (RecordState::Succeeded, 2));
 }
