@@ -45,6 +45,7 @@ pub(crate) fn key_of(id: &RecordId) -> String {
 #[object(
     name = "RatchetRecord",
     journal_retention = "0s",
+    idempotency_retention = "0s",
     invocation_retry_policy(
         initial_interval = "50ms",
         factor = 2.0,

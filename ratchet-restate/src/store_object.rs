@@ -38,6 +38,7 @@ pub(crate) struct TemplateChanged {
 #[object(
     name = "RatchetStore",
     journal_retention = "0s",
+    idempotency_retention = "0s",
     invocation_retry_policy(
         initial_interval = "50ms",
         factor = 2.0,
