@@ -66,15 +66,17 @@ async fn every_node_is_killed_in_turn_and_nothing_is_lost() {
     let kills = 3 * operations.div_ceil(OPERATIONS_PER_ROUND);
     let killing = tokio::spawn(kill_in_turn(cluster, destination.effects.subscribe(), operations, kills));
     let repeated = submit_all(&ratchet, operations).await;
+    let submitted = started.elapsed().as_secs();
     let (gap, _cluster) = (gap.await.unwrap(), killing.await.unwrap());
+    let effected = started.elapsed().as_secs();
     wait_until_settled(&ratchet, operations).await;
-    let seconds = started.elapsed().as_secs_f64();
+    let settled = started.elapsed().as_secs();
 
     let requests: u32 = destination.requests.lock().unwrap().values().sum();
     let effects = destination.requests.lock().unwrap().len();
     println!(
         "operations {operations}, effects {effects}, requests {requests}, kills {kills}, submissions repeated {repeated}, \
-         seconds {seconds:.0}, longest gap {:.1} s",
+         submitted after {submitted} s, last effect after {effected} s, settled after {settled} s, longest gap {:.1} s",
         gap.as_secs_f64()
     );
     assert_eq!(effects, operations);
