@@ -87,8 +87,8 @@ pub(crate) struct AttemptService {
     invocation_retry_policy(
         initial_interval = "100ms",
         factor = 2.0,
-        max_interval = "5s",
-        max_attempts = 12,
+        max_interval = "2s",
+        max_attempts = 20,
         on_max_attempts = "kill"
     )
 )]

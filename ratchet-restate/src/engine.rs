@@ -122,31 +122,56 @@ impl Engine {
         struct Row {
             value_utf8: String,
         }
-        #[derive(Deserialize)]
-        struct Rows {
-            rows: Vec<Row>,
-        }
         // Neither name is of a caller's.
         let sql = format!("select value_utf8 from state where service_name = '{object}' and key = '{entry}'");
+        let rows: Vec<Row> = self.query(&sql, doing).await?;
+        let parse = |row: Row| serde_json::from_str(&row.value_utf8);
+        // What cannot be read keeps nobody from the rest.
+        Ok(rows.into_iter().map(parse).filter_map(|parsed| parsed.inspect_err(log_damaged).ok()).collect())
+    }
+
+    /// What the engine's SQL finds.
+    pub(crate) async fn query<T: DeserializeOwned>(
+        &self,
+        sql: &str,
+        doing: &'static str,
+    ) -> Result<Vec<T>, LedgerError> {
+        #[derive(Deserialize)]
+        struct Rows<T> {
+            rows: Vec<T>,
+        }
         let body = serde_json::json!({ "query": sql });
         let request = |node: &str| {
             self.http.post(format!("{node}/query")).header("accept", "application/json").json(&body)
         };
         let response = self.reach(&self.address.admin, request).await.map_err(|error| store(doing, error))?;
         let Rows { rows } = read(response, "query".to_owned(), doing).await?;
-        let parse = |row: Row| serde_json::from_str(&row.value_utf8);
-        // What cannot be read keeps nobody from the rest.
-        Ok(rows.into_iter().map(parse).filter_map(|parsed| parsed.inspect_err(log_damaged).ok()).collect())
+        Ok(rows)
     }
 
-    /// Registers the handlers that are served at this address, in the place of those that were there before.
-    pub(crate) async fn register(&self, uri: &str) -> Result<(), LedgerError> {
+    /// Has a call go on at once with who serves it now. It may have gone on by itself meanwhile.
+    pub(crate) async fn resume_latest(&self, call: &str) -> Result<(), LedgerError> {
+        let request =
+            |node: &str| self.http.patch(format!("{node}/invocations/{call}/resume?deployment=latest"));
+        let resumed = self.reach(&self.address.admin, request).await;
+        let status = resumed.map_err(|error| store("hand a call over", error))?.status();
+        tracing::debug!(%status, "a call is handed over");
+        Ok(())
+    }
+
+    /// Registers the handlers that are served at this address, in the place of those that were there before, and answers with
+    /// the engine's name for the address.
+    pub(crate) async fn register(&self, uri: &str) -> Result<String, LedgerError> {
+        #[derive(Deserialize)]
+        struct Deployment {
+            id: String,
+        }
         let doing = "register the handlers";
         let body = serde_json::json!({ "uri": uri, "force": true });
         let request = |node: &str| self.http.post(format!("{node}/deployments")).json(&body);
         let response = self.reach(&self.address.admin, request).await.map_err(|error| store(doing, error))?;
-        let _: serde_json::Value = read(response, "deployments".to_owned(), doing).await?;
-        Ok(())
+        let Deployment { id } = read(response, "deployments".to_owned(), doing).await?;
+        Ok(id)
     }
 
     /// # Errors

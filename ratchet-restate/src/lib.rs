@@ -5,6 +5,7 @@
 //! object tells the drive, which makes one attempt under a lease of the record.
 
 mod address;
+mod adopt;
 mod attempts;
 mod book;
 mod engine;

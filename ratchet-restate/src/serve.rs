@@ -77,31 +77,43 @@ async fn run(
     };
     let serving = HttpServer::new(endpoint).serve_with_cancel(listener, stopped);
     tokio::pin!(serving);
+    let starting = async {
+        ledger.engine.check_version().await?;
+        ledger.engine.register(uri).await
+    };
+    let deployment = tokio::select! {
+        () = &mut serving => return Ok(()),
+        registered = starting => registered?,
+    };
+    let taking_up = take_up(ledger, worker.as_deref(), &deployment);
     tokio::select! {
         () = &mut serving => return Ok(()),
-        started = start(ledger, worker.as_deref(), uri) => started?,
-    }
-    tokio::select! {
-        () = &mut serving => return Ok(()),
-        () = take_up(ledger, worker.as_deref()) => {}
+        taken_up = taking_up => taken_up?,
     }
     serving.await;
     Ok(())
 }
 
-/// What was submitted before is offered again now and then, and need not wait for that.
-async fn take_up(ledger: &RestateLedger, worker: Option<&Worker>) {
-    let Some(worker) = worker else { return };
-    if let Err(error) = ledger.offer_again(worker.namespace(), worker.offers()).await {
-        tracing::warn!(%error, "what is due already could not be looked up: it is taken up a little later");
-    }
-}
-
-async fn start(ledger: &RestateLedger, worker: Option<&Worker>, uri: &str) -> Result<(), LedgerError> {
-    ledger.engine.check_version().await?;
-    ledger.engine.register(uri).await?;
-    match worker {
-        Some(worker) => worker.declare().await,
-        None => Ok(()),
-    }
+/// Goes on with what others have begun or left.
+async fn take_up(
+    ledger: &RestateLedger,
+    worker: Option<&Worker>,
+    deployment: &str,
+) -> Result<(), LedgerError> {
+    let calls = async {
+        if let Err(error) = ledger.engine.adopt(deployment).await {
+            tracing::warn!(%error, "calls that others had begun could not be looked up: they are tried where they began");
+        }
+    };
+    let records = async {
+        let Some(worker) = worker else { return Ok(()) };
+        worker.declare().await?;
+        if let Err(error) = ledger.offer_again(worker.namespace(), worker.offers()).await {
+            tracing::warn!(%error, "what is due could not be looked up: it is offered again a little later");
+        }
+        Ok(())
+    };
+    // A call of the second may wait behind one that the first hands over.
+    let ((), taken_up) = tokio::join!(calls, records);
+    taken_up
 }

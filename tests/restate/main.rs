@@ -4,6 +4,7 @@
 mod server;
 mod support;
 
+mod adopt;
 mod cluster;
 mod crash;
 mod execute;
