@@ -10,7 +10,7 @@ use crate::engine::Engine;
 use crate::names;
 use crate::together::together;
 
-/// A call is not to be had in the moments in which the engine tries it.
+/// A call is not to be had in the moments in which the engine tries it, and takes a moment to be paused.
 const LOOKS: usize = 10;
 
 /// Between two looks.
@@ -22,12 +22,13 @@ struct Call {
 }
 
 impl Engine {
-    /// Hands over to whoever serves them now what waits for another try at an address that is not `deployment`'s.
+    /// Hands over to whoever serves them now what waits for another try at an address that is not `deployment`'s, and what was
+    /// paused by somebody who did not come to the end of this.
     pub(crate) async fn adopt(&self, deployment: &str) -> Result<(), LedgerError> {
         // None of the names is of a caller's.
         let sql = format!(
-            "select id from sys_invocation where status = 'backing-off' and pinned_deployment_id <> '{deployment}' \
-             and (target_service_name in ('{}', '{}') or target_service_name like '{}%')",
+            "select id from sys_invocation where (status = 'paused' or (status = 'backing-off' and \
+             pinned_deployment_id <> '{deployment}')) and (target_service_name in ('{}', '{}') or target_service_name like '{}%')",
             names::RECORD,
             names::STORE,
             names::ATTEMPT,
@@ -38,7 +39,7 @@ impl Engine {
                 return Ok(());
             }
             let ids = calls.into_iter().map(|call| call.id);
-            together(ids, |id| async move { self.resume_latest(&id).await }).await?;
+            together(ids, |id| async move { self.hand_over(&id).await }).await?;
             tokio::time::sleep(PAUSE).await;
         }
         Ok(())

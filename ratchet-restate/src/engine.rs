@@ -149,13 +149,15 @@ impl Engine {
         Ok(rows)
     }
 
-    /// Has a call go on at once with who serves it now. It may have gone on by itself meanwhile.
-    pub(crate) async fn resume_latest(&self, call: &str) -> Result<(), LedgerError> {
-        let request =
-            |node: &str| self.http.patch(format!("{node}/invocations/{call}/resume?deployment=latest"));
-        let resumed = self.reach(&self.address.admin, request).await;
-        let status = resumed.map_err(|error| store("hand a call over", error))?.status();
-        tracing::debug!(%status, "a call is handed over");
+    /// Has a call go on with who serves it now, for which it has to be paused. It may have gone on by itself, or be paused only
+    /// a little later: that is to be looked at again.
+    pub(crate) async fn hand_over(&self, call: &str) -> Result<(), LedgerError> {
+        for step in ["pause", "resume?deployment=latest"] {
+            let request = |node: &str| self.http.patch(format!("{node}/invocations/{call}/{step}"));
+            let answer = self.reach(&self.address.admin, request).await;
+            let status = answer.map_err(|error| store("hand a call over", error))?.status();
+            tracing::debug!(%status, step, "a call is handed over");
+        }
         Ok(())
     }
 

@@ -5,13 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ratchet::restate::{RestateLedger, serve};
-use ratchet::{Clock, Context, Enqueued, Failure, Ratchet, SharedClock, Timestamp};
+use ratchet::{
+    After, Branch, Clock, Context, Enqueued, Failure, Ratchet, Record, RecordId, SharedClock, Submission,
+    Submitted, Timestamp,
+};
 use ratchet_core::SystemClock;
 use ratchet_core::random::SystemRandom;
 use tokio::sync::Notify;
 
 use crate::server::Server;
-use crate::support::{Numbered, Serving, listen, within};
+use crate::support::{Numbered, Serving, listen, record_of, within};
 
 #[ratchet::operation(name = "store", version = "1", key = "store:<id>", on_unknown = park)]
 async fn store(_ctx: Context, input: Numbered) -> Result<u64, Failure> {
@@ -61,12 +64,35 @@ async fn a_call_that_a_dead_program_had_begun_goes_on_with_another_one() {
     })
     .await;
 
+    let Enqueued::New { id } = store::enqueue(&ratchet, Numbered { id: 1 }).await.unwrap() else {
+        panic!("new")
+    };
+    let follower = follower_of(record_of(&ratchet, &id).await.unwrap());
     trap.armed.store(true, Ordering::SeqCst);
-    let caller = ratchet.clone();
-    let call = tokio::spawn(async move { store::enqueue(&caller, Numbered { id: 1 }).await });
+    let ledger = ratchet.ledger().clone();
+    // It asks for the record before it decides, so the engine holds a part of its journal.
+    let call = tokio::spawn(async move { ledger.submit(vec![follower]).await });
     within(trap.caught.notified()).await;
     first.shutdown_background();
     let _second = Serving::records(&server.url()).await;
-    let answer = within(call).await.unwrap().unwrap();
-    assert!(matches!(answer, Enqueued::New { .. }), "{answer:?}");
+    let answers = within(call).await.unwrap().unwrap();
+    assert!(matches!(&answers[..], [Submitted::New { .. }]), "{answers:?}");
+}
+
+fn follower_of(first: Record) -> Submission {
+    Submission {
+        id: RecordId { key: store::key(&Numbered { id: 2 }).unwrap(), ..first.id.clone() },
+        version: first.version,
+        input: first.input,
+        compared: None,
+        policy: first.policy,
+        contract: first.effect.contract,
+        not_before: None,
+        queue: first.queue,
+        priority: first.priority,
+        group: None,
+        after: Some(After { id: first.id, on: Branch::Succeeded }),
+        renewal: None,
+        trace: None,
+    }
 }
