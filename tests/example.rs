@@ -1,6 +1,10 @@
 //! The example itself, with its real kills.
 #![cfg(all(feature = "http", feature = "sqlite"))]
 
+#[cfg(feature = "restate")]
+#[path = "../ratchet-restate/tests/support/server.rs"]
+mod server;
+
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -50,6 +54,19 @@ async fn every_invoice_is_charged_once_with_postgres_too() {
     let of = |name: &str| figures[name].as_i64().unwrap();
     assert_eq!((of("enqueued"), of("kills"), of("charges")), (200, 8, 200), "{text}");
     assert_eq!((of("double_charges"), of("uncharged")), (0, 0), "{text}");
+}
+
+/// Killed in the same way, with the records in an engine that pushes.
+#[cfg(feature = "restate")]
+#[test]
+fn every_invoice_is_charged_once_with_restate_too() {
+    let engine = server::Server::start();
+    let (figures, text) = run(&["--json", "--store", &engine.url()]);
+    let of = |name: &str| figures[name].as_i64().unwrap();
+    assert_eq!((of("enqueued"), of("duplicates"), of("conflicts")), (200, 6, 1), "{text}");
+    assert_eq!((of("kills"), of("charges")), (8, 200), "{text}");
+    assert_eq!((of("double_charges"), of("uncharged")), (0, 0), "{text}");
+    assert!(of("requests") > 200, "the kills must repeat requests: {text}");
 }
 
 #[test]

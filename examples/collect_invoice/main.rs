@@ -4,19 +4,23 @@
 //! cargo run --example collect_invoice                   # one charge per invoice
 //! cargo run --example collect_invoice -- --without-key  # what happens where the destination cannot recognise a repetition
 //! cargo run --features postgres --example collect_invoice -- --store postgres://postgres@localhost/test
+//! cargo run --features restate --example collect_invoice -- --store restate://127.0.0.1:8080
 //! ```
 //!
 //! Three processes take part, all of them this program: the parent, which enqueues and kills; the payment service, which
-//! has its own database; and the worker.
+//! has its own database; and the worker. On a Restate engine a fourth one serves the records, as a database does elsewhere.
 
 mod destination;
 mod invoices;
 mod operations;
 mod parent;
 mod report;
+#[cfg(feature = "restate")]
+mod serve;
 mod worker;
 
 use std::error::Error;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -49,7 +53,11 @@ enum Part {
     Destination { database: PathBuf },
     /// Executes operations until standard input closes.
     #[command(hide = true)]
-    Worker { store: String, destination: String },
+    Worker { store: String, destination: String, address: Option<SocketAddr> },
+    /// Serves the records of an engine, and no operation, until standard input closes.
+    #[cfg(feature = "restate")]
+    #[command(hide = true)]
+    Records { store: String },
 }
 
 /// Ready when the parent is gone or wants this process to end.
@@ -65,9 +73,12 @@ async fn main() -> ExitCode {
     let ended = match arguments.part {
         None => parent::run(arguments.store, arguments.without_key, arguments.json).await,
         Some(Part::Destination { database }) => destination::run(&database).await.map(|()| ExitCode::SUCCESS),
-        Some(Part::Worker { store, destination }) => {
-            worker::run(&store, destination, arguments.without_key).await.map(|()| ExitCode::SUCCESS)
+        Some(Part::Worker { store, destination, address }) => {
+            let worker = worker::run(&store, address, destination, arguments.without_key);
+            worker.await.map(|()| ExitCode::SUCCESS)
         }
+        #[cfg(feature = "restate")]
+        Some(Part::Records { store }) => serve::records(&store).await.map(|()| ExitCode::SUCCESS),
     };
     ended.unwrap_or_else(|error| {
         eprintln!("error: {error}");

@@ -1,6 +1,7 @@
 //! The parent process: starts the others, enqueues, kills, counts.
 
 mod child;
+mod engine;
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -17,6 +18,7 @@ use crate::invoices;
 use crate::operations::{CollectInvoice, collect_invoice, collect_invoice_without_key};
 use crate::report::Report;
 use child::Child;
+use engine::Engine;
 
 /// When the worker is killed: after so many of which events since it started, and what that means.
 const KILLS: [(Moment, usize, &str); 8] = [
@@ -56,12 +58,14 @@ pub(crate) async fn run(store: Option<String>, without_key: bool, json: bool) ->
     let url = destination.line("listening ").await?;
 
     let ratchet = Ratchet::open(&store).await?;
+    let engine = Engine::start(&store, &ratchet).await?;
     let mut report = enqueue(&ratchet, without_key).await?;
     println!(
         "{} invoices are on record. A worker collects them, and is killed (SIGKILL) with the work half done:",
         report.enqueued
     );
-    execute(&ratchet, &store, &url, &mut destination, without_key, &mut report).await?;
+    let start = || Child::spawn_worker(&store, &url, engine.address, without_key);
+    execute(&ratchet, start, &mut destination, &mut report).await?;
     count(&ratchet, &charges, &mut report).await?;
 
     report.print(without_key);
@@ -106,16 +110,14 @@ async fn submit(
 /// Lets workers work, and kills them, until every record is settled.
 async fn execute(
     ratchet: &Ratchet,
-    store: &str,
-    url: &str,
+    start_worker: impl Fn() -> Result<Child>,
     destination: &mut Child,
-    without_key: bool,
     report: &mut Report,
 ) -> Result<()> {
     let progress = progress_bar(report.invoices);
     let mut kills = KILLS.iter();
     loop {
-        let mut worker = Child::spawn_worker(store, url, without_key)?;
+        let mut worker = start_worker()?;
         let Some((moment, after, meaning)) = kills.next() else {
             finish(ratchet, worker, destination, &progress).await?;
             progress.finish_and_clear();

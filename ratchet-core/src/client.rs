@@ -11,7 +11,7 @@ use tracing::{Instrument as _, Span};
 use crate::admission::{Destination, GateCommand, GateOrder, KnownGate, Limits};
 use crate::decide::{Answer, Command, Refusal, Stored, Verdict};
 use crate::ledger::{
-    AuditPage, Count, Cursor, Filter, LedgerError, MarkChange, Page, SharedLedger, StoreMark, order,
+    AuditPage, Count, Cursor, Filter, LedgerError, MarkChange, Page, SharedLedger, StoreMark, declare, order,
     purge_all,
 };
 use crate::model::{
@@ -116,7 +116,7 @@ impl Client {
     /// For a step of a deployment, where programs in other languages enqueue in the database.
     ///
     /// # Errors
-    /// If the ledger fails, or holds another key template for one of the operations.
+    /// If the ledger fails, holds another key template for one of the operations, or cannot do what one of them asks for.
     ///
     /// ```
     /// # async fn example(client: ratchet_core::Client, registry: ratchet_core::Registry) -> Result<(), ratchet_core::LedgerError> {
@@ -125,7 +125,7 @@ impl Client {
     /// # }
     /// ```
     pub async fn declare(&self, registry: &Registry) -> Result<(), LedgerError> {
-        self.ledger.declare(registry.declarations()).await
+        declare(&*self.ledger, registry.declarations()).await
     }
 
     /// A worker for these operations, in this namespace.

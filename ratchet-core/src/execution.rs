@@ -146,6 +146,11 @@ impl Execution {
         &self.record
     }
 
+    /// Tells the handler to stop.
+    pub(crate) fn cancel(&self, reason: CancelReason) {
+        self.cancellation.cancel(reason);
+    }
+
     /// Runs the handler in a task of its own, and renews the lease meanwhile.
     ///
     /// # Errors

@@ -85,6 +85,11 @@ impl RestoreGuard {
         }
     }
 
+    /// Whether it compares the store with a file.
+    pub(crate) const fn has_file(&self) -> bool {
+        self.file.is_some()
+    }
+
     /// Whether something may be executed now. If so, it is executed: the mark will cover it.
     ///
     /// Looks at the store where the last look was more than a second ago. What cannot be compared is not executed.

@@ -27,7 +27,8 @@ impl Address {
         let (scheme, rest) = url.split_once("://").ok_or_else(|| refused("restate", SHAPE))?;
         let http = match scheme {
             "restate" => "http",
-            "restates" => "https",
+            "restates" if cfg!(feature = "tls") => "https",
+            "restates" => return Err(refused("restates", "TLS needs the feature `tls`")),
             _ => return Err(refused("restate", SHAPE)),
         };
         let (hosts, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -80,9 +81,26 @@ mod tests {
 
     #[test]
     fn a_cluster_has_several_nodes() {
-        let address = Address::parse("restates://one:1,[::1]:2?admin=three:3").unwrap();
-        assert_eq!(address.ingress, ["https://one:1", "https://[::1]:2"]);
-        assert_eq!(address.admin, ["https://three:3"]);
+        let address = Address::parse("restate://one:1,[::1]:2?admin=three:3").unwrap();
+        assert_eq!(address.ingress, ["http://one:1", "http://[::1]:2"]);
+        assert_eq!(address.admin, ["http://three:3"]);
+    }
+
+    #[cfg(feature = "tls")]
+    #[test]
+    fn over_tls_both_are_https() {
+        let address = Address::parse("restates://one").unwrap();
+        assert_eq!(
+            (address.ingress[0].as_str(), address.admin[0].as_str()),
+            ("https://one:8080", "https://one:9070")
+        );
+    }
+
+    #[cfg(not(feature = "tls"))]
+    #[test]
+    fn tls_is_refused_where_it_is_not_built_in() {
+        let text = Address::parse("restates://one").unwrap_err().to_string();
+        assert!(text.contains("the feature `tls`"), "{text}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use ratchet_core::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::attempts::Due;
 use crate::index::Entry;
 
 /// The form in which a book is written; a greater one was written by a newer release.
@@ -73,7 +74,7 @@ pub(crate) struct Ordered {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Note {
     /// To the drive: this record is due.
-    Due(RecordId),
+    Due(Due),
     /// To itself, after this many milliseconds: look what is due.
     Look(u64),
     /// To the record `before`: this one comes after it.
@@ -157,6 +158,11 @@ impl Book {
             }
             row.purge(moment.now);
         }
+    }
+
+    /// Somebody has come who may serve what nobody took up. Says how many records that may be.
+    pub(crate) fn offer_again(&mut self) -> usize {
+        self.rows.values_mut().map(|row| usize::from(row.offered.take().is_some())).sum()
     }
 
     /// Puts tombstones in the place of what was kept for long enough, and says how often.
@@ -258,6 +264,12 @@ impl Row {
         self.registered = waits;
     }
 
+    fn due(&self) -> Option<Due> {
+        let (record, since) = (self.record()?, self.due_at()?);
+        let Record { id, version, queue, token, .. } = record;
+        Some(Due { id: id.clone(), version: version.clone(), queue: queue.clone(), token: *token, since })
+    }
+
     /// Since when there is something for the drive to do.
     fn due_at(&self) -> Option<Timestamp> {
         let record = self.record()?;
@@ -277,7 +289,7 @@ impl Row {
     fn offer(&mut self, now: Timestamp, notes: &mut Vec<Note>) {
         if self.offer_at().is_some_and(|at| at <= now) {
             self.offered = Some(now);
-            notes.push(Note::Due(self.stored.id().clone()));
+            notes.extend(self.due().map(Note::Due));
         }
     }
 

@@ -18,6 +18,9 @@ const LONGEST_CALL: Duration = Duration::from_secs(30);
 /// How long it may take to reach a node before the next one is tried.
 const REACHED_WITHIN: Duration = Duration::from_secs(2);
 
+/// The oldest release that does what is asked of it.
+const OLDEST: (u32, u32) = (1, 7);
+
 /// The nodes of an engine.
 #[derive(Debug, Clone)]
 pub(crate) struct Engine {
@@ -35,6 +38,9 @@ pub(crate) enum EngineError {
         "the engine does not know `{0}`: start a program that serves the ledger, so that it registers its handlers, and try again"
     )]
     NotServed(String),
+    /// It is older than 1.7, of which the ledger uses the retry policies.
+    #[error("the engine is restate-server {0}, and the ledger needs 1.7 or newer")]
+    TooOld(String),
     /// Another answer.
     #[error("the engine answered {status} to `{call}`")]
     Status {
@@ -81,6 +87,30 @@ impl Engine {
         read(response, name, doing).await
     }
 
+    /// Hands a call over to a service, without waiting for what comes of it. While one under this key is under way, another
+    /// one changes nothing. `false` if no program has registered the service.
+    pub(crate) async fn send<I: Serialize + ?Sized>(
+        &self,
+        service: &str,
+        handler: &str,
+        input: &I,
+        idempotency_key: &str,
+        doing: &'static str,
+    ) -> Result<bool, LedgerError> {
+        let path = format!("/{service}/{handler}/send");
+        let request = |node: &str| {
+            let request = self.http.post(format!("{node}{path}"));
+            request.header("idempotency-key", idempotency_key).json(input)
+        };
+        let response =
+            self.reach(&self.address.ingress, request).await.map_err(|error| store(doing, error))?;
+        if response.status() == StatusCode::NOT_FOUND {
+            return Ok(false);
+        }
+        let _: serde_json::Value = read(response, service.to_owned(), doing).await?;
+        Ok(true)
+    }
+
     /// Values of an entry of all objects of a kind.
     pub(crate) async fn entries<T: DeserializeOwned>(
         &self,
@@ -92,31 +122,65 @@ impl Engine {
         struct Row {
             value_utf8: String,
         }
-        #[derive(Deserialize)]
-        struct Rows {
-            rows: Vec<Row>,
-        }
         // Neither name is of a caller's.
         let sql = format!("select value_utf8 from state where service_name = '{object}' and key = '{entry}'");
+        let rows: Vec<Row> = self.query(&sql, doing).await?;
+        let parse = |row: Row| serde_json::from_str(&row.value_utf8);
+        // What cannot be read keeps nobody from the rest.
+        Ok(rows.into_iter().map(parse).filter_map(|parsed| parsed.inspect_err(log_damaged).ok()).collect())
+    }
+
+    /// What the engine's SQL finds.
+    pub(crate) async fn query<T: DeserializeOwned>(
+        &self,
+        sql: &str,
+        doing: &'static str,
+    ) -> Result<Vec<T>, LedgerError> {
+        #[derive(Deserialize)]
+        struct Rows<T> {
+            rows: Vec<T>,
+        }
         let body = serde_json::json!({ "query": sql });
         let request = |node: &str| {
             self.http.post(format!("{node}/query")).header("accept", "application/json").json(&body)
         };
         let response = self.reach(&self.address.admin, request).await.map_err(|error| store(doing, error))?;
         let Rows { rows } = read(response, "query".to_owned(), doing).await?;
-        let parse = |row: Row| serde_json::from_str(&row.value_utf8);
-        // What cannot be read keeps nobody from the rest.
-        Ok(rows.into_iter().map(parse).filter_map(|parsed| parsed.inspect_err(log_damaged).ok()).collect())
+        Ok(rows)
     }
 
-    /// Registers the handlers that are served at this address, in the place of those that were there before.
-    pub(crate) async fn register(&self, uri: &str) -> Result<(), LedgerError> {
+    /// Has a call go on with who serves it now, for which it has to be paused. It may have gone on by itself, or be paused only
+    /// a little later: that is to be looked at again.
+    pub(crate) async fn hand_over(&self, call: &str) -> Result<(), LedgerError> {
+        for step in ["pause", "resume?deployment=latest"] {
+            let request = |node: &str| self.http.patch(format!("{node}/invocations/{call}/{step}"));
+            let answer = self.reach(&self.address.admin, request).await;
+            let status = answer.map_err(|error| store("hand a call over", error))?.status();
+            tracing::debug!(%status, step, "a call is handed over");
+        }
+        Ok(())
+    }
+
+    /// Registers the handlers that are served at this address, in the place of those that were there before, and answers with
+    /// the engine's name for the address.
+    pub(crate) async fn register(&self, uri: &str) -> Result<String, LedgerError> {
+        #[derive(Deserialize)]
+        struct Deployment {
+            id: String,
+        }
         let doing = "register the handlers";
         let body = serde_json::json!({ "uri": uri, "force": true });
         let request = |node: &str| self.http.post(format!("{node}/deployments")).json(&body);
         let response = self.reach(&self.address.admin, request).await.map_err(|error| store(doing, error))?;
-        let _: serde_json::Value = read(response, "deployments".to_owned(), doing).await?;
-        Ok(())
+        let Deployment { id } = read(response, "deployments".to_owned(), doing).await?;
+        Ok(id)
+    }
+
+    /// # Errors
+    /// If the engine is older than what this ledger was made for, or cannot be reached.
+    pub(crate) async fn check_version(&self) -> Result<(), LedgerError> {
+        let found = self.version().await?;
+        if is_old(&found) { Err(store("look at the engine", EngineError::TooOld(found))) } else { Ok(()) }
     }
 
     /// The version of the server.
@@ -180,6 +244,23 @@ fn store(doing: &'static str, source: impl std::error::Error + Send + Sync + 'st
     LedgerError::Store { doing, source: Box::new(source) }
 }
 
+/// A version that is none is not judged.
+fn is_old(version: &str) -> bool {
+    let mut numbers = version.split(['.', '-']).map(str::parse::<u32>);
+    matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) < OLDEST)
+}
+
 fn log_damaged(error: &serde_json::Error) {
     tracing::error!(line = error.line(), "an entry of a listing cannot be read and is left alone");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_version_that_is_known_to_be_older_is_old() {
+        let old = ["1.6.9", "0.9.0", "1.7.0", "1.7.12-rc.1", "2.0.0", "main"].map(is_old);
+        assert_eq!(old, [true, true, false, false, false, false]);
+    }
 }

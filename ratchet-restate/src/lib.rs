@@ -5,6 +5,8 @@
 //! object tells the drive, which makes one attempt under a lease of the record.
 
 mod address;
+mod adopt;
+mod attempts;
 mod book;
 mod engine;
 mod index;
@@ -18,4 +20,4 @@ mod store_object;
 mod together;
 
 pub use ledger::RestateLedger;
-pub use serve::serve;
+pub use serve::{serve, serve_attempts};

@@ -3,7 +3,7 @@
 //! A question reads the entries of all records. That is meant for people, and for workers that look now and then.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ratchet_core::decide::{Answer, Command, Stored};
@@ -16,6 +16,7 @@ use crate::RestateLedger;
 use crate::index::Entry;
 use crate::names;
 use crate::record_object::key_of;
+use crate::together::together;
 
 impl RestateLedger {
     /// All entries, in the order of their places.
@@ -61,6 +62,24 @@ impl RestateLedger {
             }
         }
         Ok(leased)
+    }
+
+    /// Has the engine hand over what is due and what nobody has taken up so far, now that somebody is there who can.
+    pub(crate) async fn offer_again(
+        &self,
+        namespace: &Namespace,
+        offers: &[Offer],
+    ) -> Result<(), LedgerError> {
+        let now = self.clock.now();
+        let index = self.index().await?;
+        let due = index
+            .iter()
+            .filter(|entry| entry.is_due(now) && entry.is_in(namespace) && entry.is_covered(offers));
+        let keys: BTreeSet<String> = due.map(|entry| key_of(&entry.id)).collect();
+        let offer = |key: String| async move {
+            self.engine.call::<_, u64>(names::RECORD, &key, "offer", &(), "offer a record again").await
+        };
+        together(keys, offer).await.map(drop)
     }
 
     pub(crate) async fn expire_found(&self, limit: usize) -> Result<usize, LedgerError> {

@@ -6,7 +6,7 @@ pub(crate) const RECORD: &str = "RatchetRecord";
 /// The virtual object of what is kept beside records: one for each gate and document, and one for the store as a whole.
 pub(crate) const STORE: &str = "RatchetStore";
 
-/// The service that makes attempts.
+/// The service that is told what is due; with a digest behind it, those that make the attempts.
 pub(crate) const ATTEMPT: &str = "RatchetAttempt";
 
 /// The entry of a record object that holds its [`Book`](crate::book::Book).

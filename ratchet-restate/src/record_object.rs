@@ -41,7 +41,18 @@ pub(crate) fn key_of(id: &RecordId) -> String {
     Fingerprint::of_parts(&parts.map(str::as_bytes)).to_string()
 }
 
-#[object(name = "RatchetRecord", journal_retention = "0s")]
+// A call that was given up, or paused, would keep all later ones under its key waiting: the engine tries for ever.
+#[object(
+    name = "RatchetRecord",
+    journal_retention = "0s",
+    idempotency_retention = "0s",
+    invocation_retry_policy(
+        initial_interval = "50ms",
+        factor = 2.0,
+        max_interval = "5s",
+        max_attempts = 1_000_000_000
+    )
+)]
 impl RecordObject {
     #[handler]
     async fn submit(
@@ -81,6 +92,12 @@ impl RecordObject {
     #[handler]
     async fn look(&self, ctx: ObjectContext<'_>) -> HandlerResult<()> {
         self.change(&ctx, Book::look).await
+    }
+
+    /// Tells the drive again what is due.
+    #[handler]
+    async fn offer(&self, ctx: ObjectContext<'_>) -> HandlerResult<u64> {
+        self.change(&ctx, |book, _| book.offer_again() as u64).await
     }
 
     #[handler]
@@ -167,9 +184,10 @@ fn read(stored: Option<&Bytes>) -> HandlerResult<Book> {
 
 fn send(ctx: &ObjectContext<'_>, note: Note) {
     match note {
-        Note::Due(id) => {
+        Note::Due(due) => {
             let target = RequestTarget::service(names::ATTEMPT, "run");
-            ctx.request::<_, ()>(target, Json(id)).send();
+            let key = due.idempotency_key();
+            ctx.request::<_, ()>(target, Json(due)).idempotency_key(key).send();
         }
         Note::Look(milliseconds) => {
             let target = RequestTarget::object(names::RECORD, ctx.key(), "look");

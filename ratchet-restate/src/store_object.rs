@@ -34,7 +34,18 @@ pub(crate) struct TemplateChanged {
     pub(crate) on_record: String,
 }
 
-#[object(name = "RatchetStore", journal_retention = "0s")]
+// As those of records: the engine tries for ever.
+#[object(
+    name = "RatchetStore",
+    journal_retention = "0s",
+    idempotency_retention = "0s",
+    invocation_retry_policy(
+        initial_interval = "50ms",
+        factor = 2.0,
+        max_interval = "5s",
+        max_attempts = 1_000_000_000
+    )
+)]
 impl StoreObject {
     /// Takes so many places, and answers with the last one that was taken before.
     #[handler]

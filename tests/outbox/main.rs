@@ -2,8 +2,15 @@
 #![cfg(all(feature = "http", feature = "sqlite", feature = "testing"))]
 
 mod destination;
+#[cfg(feature = "restate")]
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../restate/support.rs"]
+mod engine;
 #[macro_use]
 mod pattern;
+#[cfg(feature = "restate")]
+#[path = "../../ratchet-restate/tests/support/server.rs"]
+mod server;
 
 use std::time::Duration;
 
@@ -11,6 +18,8 @@ use ratchet::{Context, Contract, Enqueued, Failure, Input, Ratchet, RecordId, Re
 use serde::{Deserialize, Serialize};
 
 use destination::Destination;
+#[cfg(feature = "restate")]
+use engine::Engine;
 
 const WAREHOUSE: Contract = Contract::header("Idempotency-Key");
 const AT_ONCE: RetryPolicy = RetryPolicy::doubling(3, Duration::ZERO, Duration::ZERO);

@@ -109,6 +109,31 @@ macro_rules! outbox {
                 assert_eq!(destination.effects(), [once("outbox:31:relay:v1", "7"), once("outbox:32:relay:v1", "8")]);
             }
 
+            #[cfg(feature = "restate")]
+            #[tokio::test(flavor = "multi_thread")]
+            async fn a_message_for_an_engine_is_one_record_there() {
+                let (shop, destination) = (shop().await, Destination::start().await);
+                let warehouse = Warehouse::at(&destination, false);
+                let engine = Engine::start(ratchet::registry![relay_message], |worker| worker.state(warehouse)).await;
+                order_with_message(&shop, 31, 7).await;
+                order_with_message(&shop, 32, 8).await;
+                let told = relay(&shop, &engine.ratchet, true).await;
+                let [Enqueued::New { id }] = &told[..] else { panic!("{told:?}") };
+                let again = relay(&shop, &engine.ratchet, false).await;
+                let [Enqueued::Existing { id: same, .. }, Enqueued::New { id: second }] = &again[..] else {
+                    panic!("{again:?}")
+                };
+                assert_eq!(same, id);
+                for id in [id, second] {
+                    assert_eq!(engine.settled(id).await.state, ratchet::RecordState::Succeeded);
+                }
+                assert!(relay(&shop, &engine.ratchet, false).await.is_empty());
+                let on_record = engine.ratchet.list(ratchet::Filter::default()).await.unwrap().records;
+                assert_eq!(on_record.len(), 2, "{on_record:?}");
+                let once = |key: &str, order: &str| (key.to_owned(), order.to_owned(), 1);
+                assert_eq!(destination.effects(), [once("outbox:31:relay:v1", "7"), once("outbox:32:relay:v1", "8")]);
+            }
+
             #[tokio::test]
             async fn relays_that_race_submit_a_message_once() {
                 let (shop, ledger) = (shop().await, Ratchet::in_memory());

@@ -4,5 +4,9 @@
 mod server;
 mod support;
 
+mod adopt;
+mod cluster;
 mod crash;
 mod execute;
+mod sharing;
+mod shutdown;

@@ -36,6 +36,12 @@ enum Task {
     Python,
     /// Installs the Restate server of the tests, in the folder of build products.
     Restate,
+    /// Kills each node of a cluster of three Restate servers in turn under load, and counts the effects.
+    RestateCluster {
+        /// How many operations go through; each node is killed once for every 2,000 of them.
+        #[arg(long, default_value_t = 2_000)]
+        operations: u64,
+    },
     /// Tries to break the promise for as long as one likes, and prints one table.
     Prove {
         /// For how many minutes, all suites together.
@@ -74,6 +80,7 @@ fn main() -> ExitCode {
         }
         Task::Python => tools::need_python(),
         Task::Restate => tools::need_restate(),
+        Task::RestateCluster { operations } => restate_cluster(operations),
         Task::Prove { minutes, json, seed } => prove(minutes, json, seed),
         Task::Fuzz { minutes, target } => fuzz::run(minutes, target.as_deref()),
         Task::Failover => failover(),
@@ -112,6 +119,16 @@ fn prove(minutes: u64, json: bool, seed: Option<u64>) -> Result<(), Failed> {
     let seed = seed.map(|seed| format!(" --seed {seed}")).unwrap_or_default();
     let program = "cargo run --quiet --release --locked --package ratchet-proof";
     run_quietly(&format!("{program} -- --minutes {minutes}{json}{seed}"))
+}
+
+/// Its last line has the figures.
+fn restate_cluster(operations: u64) -> Result<(), Failed> {
+    tools::need_restate()?;
+    command::run_with(
+        "cargo test --locked --workspace --all-features --test restate -- --ignored --exact --nocapture \
+         cluster::every_node_is_killed_in_turn_and_nothing_is_lost",
+        &[("RATCHET_TEST_OPERATIONS", &operations.to_string())],
+    )
 }
 
 /// One after the other: each of them times what it does.

@@ -1,6 +1,7 @@
 //! A child process whose lines are read, and which can be killed.
 
 use std::ffi::OsStr;
+use std::net::SocketAddr;
 use std::process::Stdio;
 
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
@@ -27,12 +28,19 @@ impl Child {
         Ok(Self { input: process.stdin.take(), lines: BufReader::new(output).lines(), process })
     }
 
-    pub(crate) fn spawn_worker(store: &str, url: &str, without_key: bool) -> Result<Self> {
+    pub(crate) fn spawn_worker(
+        store: &str,
+        url: &str,
+        address: Option<SocketAddr>,
+        without_key: bool,
+    ) -> Result<Self> {
         let mut arguments: Vec<&OsStr> = Vec::new();
         if without_key {
             arguments.push("--without-key".as_ref());
         }
         arguments.extend(["worker", store, url].map(OsStr::new));
+        let address = address.map(|address| address.to_string());
+        arguments.extend(address.as_deref().map(OsStr::new));
         Self::spawn(&arguments)
     }
 

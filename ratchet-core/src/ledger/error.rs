@@ -74,6 +74,15 @@ pub enum LedgerError {
         /// What.
         what: &'static str,
     },
+    /// The operation has a limit, and the ledger does not count over all workers.
+    #[error(
+        "this kind of store cannot keep the limit of `{operation}`: its workers together would pass it. Leave `concurrency` \
+         out of the operation, and bound each program by `WorkerBuilder::concurrency`, or the sends by a destination's `at_most`"
+    )]
+    LimitNotKept {
+        /// The operation.
+        operation: OperationName,
+    },
     /// An operation's key template changed.
     #[error(
         "the key template of `{operation}` is `{declared}`, but records exist with `{on_record}`: \

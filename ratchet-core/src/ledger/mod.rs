@@ -72,8 +72,7 @@ pub type SharedLedger = Arc<dyn Ledger>;
 /// A record that cannot be read keeps nobody from the others: claims and expiry leave it alone and find those behind it,
 /// and an order for it is refused with [`Refusal::Damaged`] in its own place.
 pub trait Ledger: Send + Sync + fmt::Debug + 'static {
-    /// What this ledger can do, for callers that must refuse early what it cannot honour. No setting of a client or a
-    /// worker depends on it yet.
+    /// What this ledger can do. Workers and clients refuse at their start what it cannot honour.
     fn capabilities(&self) -> Capabilities;
 
     /// Records intended actions. One record per (namespace, operation, key, generation), however many callers ask
@@ -253,26 +252,55 @@ pub struct Capabilities {
     pub transactional_submit: bool,
     /// Retention is honoured per record.
     pub per_record_retention: bool,
+    /// The limit of an operation holds over all workers.
+    pub operation_limits: bool,
 }
 
 impl Capabilities {
     /// What a ledger in a database can do.
     #[must_use]
     pub const fn of_database() -> Self {
-        Self { durable: true, transactional_submit: true, per_record_retention: true }
+        Self { durable: true, transactional_submit: true, per_record_retention: true, operation_limits: true }
     }
 
     /// What a ledger in a distributed engine can do.
     #[must_use]
     pub const fn of_engine() -> Self {
-        Self { durable: true, transactional_submit: false, per_record_retention: true }
+        Self {
+            durable: true,
+            transactional_submit: false,
+            per_record_retention: true,
+            operation_limits: false,
+        }
     }
 
     /// What a ledger in memory can do.
     #[must_use]
     pub const fn of_memory() -> Self {
-        Self { durable: false, transactional_submit: false, per_record_retention: true }
+        Self {
+            durable: false,
+            transactional_submit: false,
+            per_record_retention: true,
+            operation_limits: true,
+        }
     }
+
+    /// # Errors
+    /// The first of these operations that asks for what this ledger does not do.
+    pub(crate) fn check(self, declared: &[Declaration]) -> Result<(), LedgerError> {
+        match declared.iter().find(|one| one.concurrency.is_some()) {
+            Some(limited) if !self.operation_limits => {
+                Err(LedgerError::LimitNotKept { operation: limited.operation.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Declares what a program serves, if the ledger can do all that it asks for.
+pub(crate) async fn declare(ledger: &dyn Ledger, declared: Vec<Declaration>) -> Result<(), LedgerError> {
+    ledger.capabilities().check(&declared)?;
+    ledger.declare(declared).await
 }
 
 /// A worker's wish for records.

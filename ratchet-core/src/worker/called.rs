@@ -1,12 +1,18 @@
 //! Attempts that somebody else asks for: what an engine that pushes calls, where a worker of a database polls.
 
+use std::pin::pin;
 use std::sync::Arc;
 
+use tokio::time::timeout;
+
+use super::attempt::LET_GO;
+use super::poll::LAST_MOMENT;
 use super::{Shared, Worker, worker_name};
+use crate::context::CancelReason;
 use crate::decide::{Refusal, Stored};
 use crate::execution::{Execution, Executor};
-use crate::ledger::{LedgerError, Served};
-use crate::model::{Outcome, Record, RecordId, State};
+use crate::ledger::{LedgerError, Offer, Served};
+use crate::model::{Cause, CauseKind, Namespace, Outcome, Record, RecordId, State};
 use crate::operation::{Call, Handler};
 use crate::random::SystemRandom;
 
@@ -22,6 +28,8 @@ pub enum Attempted {
     NotServed,
     /// Nothing was executed, as it was not the time for it.
     Refused(Refusal),
+    /// The worker [stops](Worker::stop) and begins nothing more: the record waits for another one.
+    Stopping,
 }
 
 impl Attempted {
@@ -33,17 +41,58 @@ impl Attempted {
             Self::Asked => "asked",
             Self::NotServed => "not served",
             Self::Refused(_) => "refused",
+            Self::Stopping => "stopping",
         }
     }
 }
 
 impl Worker {
-    /// Tells the ledger what this worker serves, as [`run`](Self::run) does by itself.
+    /// In which namespace it executes.
+    #[must_use]
+    pub fn namespace(&self) -> &Namespace {
+        &self.shared.namespace
+    }
+
+    /// What it executes.
+    #[must_use]
+    pub fn offers(&self) -> &[Offer] {
+        &self.shared.offers
+    }
+
+    /// Looks whether [attempts](Self::attempt) can be all that this worker was built for. Asks nobody.
     ///
     /// # Errors
-    /// As `run`: if the ledger fails, or holds another key template for one of the operations.
+    /// If the ledger cannot do what one of the operations asks for, or the worker was given a file for the store's high-water
+    /// mark, which only [`run`](Self::run) heeds.
+    pub fn check(&self) -> Result<(), LedgerError> {
+        if self.shared.restored.has_file() {
+            let what = "recognise a restored backup while it pushes attempts: build the worker without a high-water file";
+            return Err(LedgerError::Unsupported { what });
+        }
+        self.shared.ledger.capabilities().check(&self.shared.registry.declarations())
+    }
+
+    /// Tells the ledger what this worker serves, before the first [`attempt`](Self::attempt).
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); if the ledger fails, or holds another key template for one of the operations.
     pub async fn declare(&self) -> Result<(), LedgerError> {
+        self.check()?;
         self.shared.ledger.declare(self.shared.registry.declarations()).await
+    }
+
+    /// Begins no more attempts, tells those that run to stop, and waits for them: as [`run`](Self::run) does at its
+    /// shutdown, as long as the grace lasts.
+    pub async fn stop(&self) {
+        let shared = &self.shared;
+        shared.stopping.cancel();
+        if timeout(self.grace, shared.slots.all_free()).await.is_ok() {
+            return;
+        }
+        shared.abandon.cancel();
+        if timeout(LAST_MOMENT, shared.slots.all_free()).await.is_err() {
+            tracing::error!(worker = %shared.name, "attempts did not end: their leases end by themselves");
+        }
     }
 
     /// Makes one attempt at a record, as soon as a place for a handler is free; or asks its destination, if it is uncertain
@@ -56,6 +105,9 @@ impl Worker {
     /// If the ledger fails. What was leased ends with its lease then.
     pub async fn attempt(&self, id: RecordId) -> Result<Attempted, LedgerError> {
         let shared = &self.shared;
+        if shared.stopping.is_cancelled() {
+            return Ok(Attempted::Stopping);
+        }
         let Some(Stored::Record(record)) = shared.ledger.find(id).await? else {
             return Ok(Attempted::Refused(Refusal::NoRecord));
         };
@@ -66,6 +118,9 @@ impl Worker {
         }
         let mut place = shared.slots.queue();
         place.enter().await;
+        if shared.stopping.is_cancelled() {
+            return Ok(Attempted::Stopping);
+        }
         let executor = Executor {
             // Each attempt has a name of its own, by which it knows its lease.
             name: worker_name(&SystemRandom::shared()),
@@ -93,11 +148,27 @@ impl Shared {
 
     async fn run(&self, handler: &Handler, execution: Execution) -> Result<Outcome, LedgerError> {
         let call = Call::new(execution.context().clone(), Arc::clone(&self.states));
-        let running = handler.run(call, execution.record().input.clone());
-        let outcome = execution.run(running).await.unwrap_or_else(Outcome::unknown);
+        let handler = handler.run(call, execution.record().input.clone());
+        let ended = {
+            let mut running = pin!(execution.run(handler));
+            tokio::select! {
+                biased;
+                ended = &mut running => ended,
+                cause = self.given_up(&execution) => timeout(LET_GO, running).await.unwrap_or(Err(cause)),
+            }
+        };
+        let outcome = ended.unwrap_or_else(Outcome::unknown);
         if let Err(refusal) = execution.settle(outcome.clone()).await? {
             tracing::info!(%refusal, "the outcome came too late");
         }
         Ok(outcome)
+    }
+
+    /// Ready when the worker waits no longer for an attempt that it has told to stop.
+    async fn given_up(&self, execution: &Execution) -> Cause {
+        self.stopping.cancelled().await;
+        execution.cancel(CancelReason::Shutdown);
+        self.abandon.cancelled().await;
+        Cause::new(CauseKind::Shutdown, "the worker stopped before the attempt ended")
     }
 }

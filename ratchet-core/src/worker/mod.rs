@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::decide::LONGEST_LEASE;
 use crate::high_water::HighWaterFile;
-use crate::ledger::{LedgerError, Offer, SharedLedger};
+use crate::ledger::{LedgerError, Offer, SharedLedger, declare};
 use crate::model::{NameError, Namespace, Queue, WorkerId};
 use crate::operation::{Handler, States};
 use crate::random::{SharedRandom, SystemRandom};
@@ -333,9 +333,10 @@ impl Worker {
     /// out.
     ///
     /// # Errors
-    /// If the ledger fails at the start, or holds another key template for one of the operations.
+    /// If the ledger fails at the start, holds another key template for one of the operations, or cannot do what one of
+    /// them asks for.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Result<(), LedgerError> {
-        self.shared.ledger.declare(self.shared.registry.declarations()).await?;
+        declare(&*self.shared.ledger, self.shared.registry.declarations()).await?;
         poll::run(&self.shared, self.grace, shutdown).await;
         Ok(())
     }

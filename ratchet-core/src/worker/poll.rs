@@ -37,7 +37,7 @@ const SHORT_WAIT: Duration = Duration::from_millis(10);
 const FOR_EVER: Duration = Duration::from_hours(24 * 365);
 
 /// How long a worker that gives up waits for handlers to let go and for outcomes to be written.
-const LAST_MOMENT: Duration = LAST_REPORT.saturating_add(LET_GO).saturating_add(LET_GO);
+pub(super) const LAST_MOMENT: Duration = LAST_REPORT.saturating_add(LET_GO).saturating_add(LET_GO);
 
 /// Works until the shutdown, then tells what runs to stop, waits for it, and gives up what is left when the grace is over.
 pub(super) async fn run(shared: &Arc<Shared>, grace: Duration, shutdown: impl Future<Output = ()> + Send) {

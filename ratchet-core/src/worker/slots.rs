@@ -52,6 +52,13 @@ impl Slots {
         Place { slots: Arc::clone(self), slot }
     }
 
+    /// Ready when no handler runs, and none of those waits that came before.
+    pub(super) async fn all_free(&self) {
+        let all = u32::try_from(self.concurrency).unwrap_or(u32::MAX);
+        // It is never closed.
+        let _ = self.free.acquire_many(all).await;
+    }
+
     /// How many records to lease, while `held` are leased already.
     pub(super) fn room(&self, ahead: usize, held: usize) -> usize {
         self.few.store(ahead / 2, Ordering::SeqCst);
