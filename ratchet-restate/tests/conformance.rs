@@ -1,7 +1,7 @@
 //! What every ledger must do, on an engine of its own for each case.
 //!
-//! They take some minutes, since a server starts for each, so they run only when they are asked for. What is left out, since
-//! the engine promises less than a database does, is said in `docs/restate.md`.
+//! They take some minutes, since a server starts for each, so all of them run only when they are asked for, and a third of them in
+//! `cargo xtask test`. What is left out, since the engine promises less than a database does, is said in `docs/restate.md`.
 
 #[path = "support/server.rs"]
 mod server;

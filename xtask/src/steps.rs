@@ -57,7 +57,11 @@ fn tests() -> Result<(), Failed> {
     tools::need_restate()?;
     tools::need_http_clients()?;
     tools::need_browser()?;
-    run("cargo test --locked --workspace --all-features")
+    run("cargo test --locked --workspace --all-features")?;
+    // A server starts for each case on an engine, so these are a third of them; all would take minutes.
+    run(
+        "cargo test --locked --workspace --all-features --test conformance -- submit:: claim:: lease:: late:: work::",
+    )
 }
 
 /// Both make the same keys and fingerprints as Rust, and share records through the server of this build.
