@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use crate::support::{Server, Store, answer, printed, python};
 
 async fn what_a_killed_worker_had_sent_is_sent_again_under_the_same_key(store: Store) {
-    let server = Server::start(store);
+    // As it is unless told otherwise: the client waits for its claims as for every answer.
+    let server = Server::start_with(store, &["--claim-wait", "2"]);
     let folder = tempfile::tempdir().unwrap();
     let destination = folder.path().join("effects").display().to_string();
     let (producer, worker) = (server.producer(), server.worker());

@@ -20,14 +20,8 @@ use tokio_util::sync::CancellationToken;
 use destination::Destination;
 use latency::Latencies;
 pub(crate) use report::Report;
+pub(crate) use server::Kind;
 use server::{Served, Usage};
-
-/// Which store the server has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Kind {
-    Sqlite,
-    Postgres,
-}
 
 /// What is done for how long.
 #[derive(Debug, Clone)]
@@ -71,7 +65,7 @@ struct Shared {
 const PATIENCE: Duration = Duration::from_mins(3);
 
 pub(crate) async fn run(plan: &Plan) -> Report {
-    let served = Served::start(plan).await;
+    let served = Served::start(plan.store).await;
     let shared = Arc::new(Shared {
         address: served.address.clone(),
         producer_key: served.key("producer"),
