@@ -30,6 +30,9 @@ struct Arguments {
     /// After how many milliseconds a worker asks again when nothing was due.
     #[arg(long, default_value_t = 1000)]
     idle: u64,
+    /// How many seconds the server lets a claim wait for a job.
+    #[arg(long, default_value_t = 2)]
+    claim_wait: u64,
     /// What `cargo bench` says to every benchmark.
     #[arg(long, hide = true)]
     bench: bool,
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         span: Duration::from_secs(arguments.seconds),
         pace: Duration::from_millis(arguments.pace),
         idle: Duration::from_millis(arguments.idle),
+        claim_wait: Duration::from_secs(arguments.claim_wait),
         sample: Duration::from_secs(arguments.seconds.div_ceil(10).max(1)),
         attempt: Duration::from_secs(10),
     };

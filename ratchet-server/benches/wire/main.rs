@@ -66,6 +66,12 @@ async fn compare(arguments: &Arguments) {
         }
         tell(*kind, "claim", &bare, &ratchet, |round| &round.claims);
         tell(*kind, "report", &bare, &ratchet, |round| &round.reports);
+        let memory = [&bare, &ratchet].map(|rounds| rounds.iter().map(|round| round.memory_mib).max());
+        println!(
+            "memory in MiB at the most: bare {}, ratchet {}",
+            memory[0].unwrap_or(0),
+            memory[1].unwrap_or(0)
+        );
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) struct Plan {
 pub(crate) struct Round {
     pub(crate) claims: Measured,
     pub(crate) reports: Measured,
+    /// Of the server, at the end.
+    pub(crate) memory_mib: u64,
 }
 
 /// So many calls took so long, and so much of the processor in the server; the database is not in it.
@@ -51,7 +53,7 @@ pub(crate) async fn round(subject: &mut Subject, plan: &Plan) -> Round {
     let each = plan.jobs / plan.workers;
     let (workers, claims) = measured(subject, workers.collect(), |worker| claim(worker, each)).await;
     let (_, reports) = measured(subject, workers, report).await;
-    Round { claims, reports }
+    Round { claims, reports, memory_mib: subject.usage().memory_kib / 1024 }
 }
 
 /// Has all workers do their part at once.

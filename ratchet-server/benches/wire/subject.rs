@@ -1,6 +1,7 @@
 //! The two servers that are compared.
 
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -31,7 +32,7 @@ impl Subject {
     }
 
     pub(crate) async fn ratchet(kind: Kind) -> Self {
-        let served = Served::start(kind).await;
+        let served = Served::start(kind, Duration::ZERO).await;
         let worker_key = served.key("worker");
         Self { served, worker_key, is_bare: false }
     }

@@ -189,12 +189,14 @@ mod tests {
             wakeups.send_modify(|count| *count += 1);
         };
         let begun = Instant::now();
-        let ((), ready) = tokio::join!(made_due, one.may_look());
-        assert!(ready);
-        assert_eq!(begun.elapsed(), Duration::from_millis(100));
-        // The other one has not been woken: it waits for the turn.
-        let asleep = tokio::time::timeout(Duration::from_millis(100), other.may_look()).await;
-        assert!(asleep.is_err());
+        let looks = async {
+            assert!(one.may_look().await);
+            begun.elapsed()
+        };
+        let waits = tokio::time::timeout(Duration::from_millis(200), other.may_look());
+        let ((), looked, waited) = tokio::join!(made_due, looks, waits);
+        assert_eq!(looked, Duration::from_millis(100));
+        assert!(waited.is_err());
         one.found();
         drop(one);
         assert!(other.may_look().await);

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -36,12 +37,12 @@ pub(crate) struct Usage {
 }
 
 impl Served {
-    pub(super) async fn start(kind: Kind) -> Self {
+    pub(super) async fn start(kind: Kind, claim_wait: Duration) -> Self {
         Self::start_as(kind, |store| {
             let mut command = program();
             command.args(["serve", "--store", store, "--listen", "127.0.0.1:0", "--log", "error"]);
             // All workers have one key here, and all producers another one.
-            command.args(["--rate", "100000"]);
+            command.args(["--rate", "100000", "--claim-wait", &claim_wait.as_secs().to_string()]);
             command
         })
         .await
