@@ -167,11 +167,6 @@ impl App {
         self.0.draining.cancel();
     }
 
-    /// Cancelled when nothing new begins any more.
-    pub(crate) fn draining(&self) -> &CancellationToken {
-        &self.0.draining
-    }
-
     /// Whether nothing new begins any more.
     pub(super) fn is_draining(&self) -> bool {
         self.0.draining.is_cancelled()

@@ -17,7 +17,6 @@ use super::job::{self, JobBody};
 use crate::serve::auth::{Grant, Worker, renewed, unknown_key};
 use crate::serve::problem::{Problem, Problems};
 use crate::serve::shelf::Kept;
-use crate::serve::waiting::Waiter;
 use crate::serve::{App, Json};
 
 /// What is kept of a worker, under its id.
@@ -155,7 +154,7 @@ struct Claimer<'a> {
 
 /// What a look for a job found.
 enum Looked {
-    Job(JobBody),
+    Job(Box<JobBody>),
     Nothing,
     /// The worker has as many jobs as it can hold, or none of those that were due may be executed.
     NoRoom,
@@ -165,12 +164,12 @@ impl Claimer<'_> {
     async fn wait_for_job(&self) -> Result<Option<JobBody>, Problem> {
         let patience = self.app.limits().claim_wait;
         let mut waiter = self.app.waiting().claim(&self.grant.namespace, &self.offers, patience);
-        while self.may_look(&mut waiter).await {
+        while waiter.may_look().await {
             self.require_good_key().await?;
             match self.look().await? {
                 Looked::Job(job) => {
                     waiter.found();
-                    return Ok(Some(job));
+                    return Ok(Some(*job));
                 }
                 Looked::Nothing => waiter.found_nothing(self.next_due().await?),
                 Looked::NoRoom => break,
@@ -179,22 +178,14 @@ impl Claimer<'_> {
         Ok(None)
     }
 
-    /// A server that is about to stop lets nobody wait.
-    async fn may_look(&self, waiter: &mut Waiter<'_>) -> bool {
-        tokio::select! {
-            biased;
-            () = self.app.draining().cancelled() => true,
-            may_look = waiter.may_look() => may_look,
-        }
-    }
-
     /// The key was good when the wait began, and may be revoked since.
     async fn require_good_key(&self) -> Result<(), Problem> {
         let still_good = renewed(self.app, &self.grant).await?;
         still_good.map(drop).ok_or_else(unknown_key)
     }
 
-    /// Leases what is due until something may be executed.
+    /// Leases what is due until something may be executed. Claims that wait look twice in a second, so that a server which is
+    /// about to stop, or holds back, lets them wait no longer.
     async fn look(&self) -> Result<Looked, Problem> {
         self.app.require_taking()?;
         if !self.app.may_hand_out().await {
@@ -208,7 +199,7 @@ impl Claimer<'_> {
             };
             let Some(record) = self.lease().await? else { return Ok(Looked::Nothing) };
             if let Some(job) = job::hand_out(self.app, &self.grant, &self.worker, &record, place).await? {
-                return Ok(Looked::Job(job));
+                return Ok(Looked::Job(Box::new(job)));
             }
         }
         Ok(Looked::NoRoom)
