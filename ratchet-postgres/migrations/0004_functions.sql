@@ -123,15 +123,16 @@ $$;
 
 -- Makes a record unless its identity is taken, and wakes a worker with the commit. NULL if it is taken.
 CREATE FUNCTION ratchet.insert_record(declared ratchet.declarations, in_namespace text, wanted text, nth bigint,
-    canonical text, fingerprint bytea, earliest bigint, urgency smallint, in_queue text, OUT number bigint, OUT made_at bigint)
+    canonical text, fingerprint bytea, earliest bigint, urgency smallint, in_queue text, place_in_trace text,
+    OUT number bigint, OUT made_at bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
     made_at := ratchet.now_in_milliseconds();
     INSERT INTO ratchet.records (id, namespace, operation, key, generation, version, fingerprint, priority, queue,
-            created_at, not_before, policy, contract, input)
+            created_at, not_before, policy, contract, input, trace)
         VALUES (nextval('ratchet.records_id'), in_namespace, declared.operation, wanted, nth, declared.version,
             insert_record.fingerprint, urgency, in_queue, made_at, greatest(earliest, made_at), declared.policy,
-            declared.contract, canonical)
+            declared.contract, canonical, place_in_trace)
         ON CONFLICT DO NOTHING RETURNING id INTO number;
     IF number IS NOT NULL THEN
         INSERT INTO ratchet.progress (record_id, ready_at, priority, namespace, queue, operation, version)
@@ -169,10 +170,19 @@ BEGIN
     RETURN key;
 END $$;
 
+-- What a `traceparent` of the W3C Trace Context names, as `TraceParent` reads and writes it; NULL for anything else, since a
+-- broken header is no reason to lose an order. Later versions begin like this one.
+CREATE FUNCTION ratchet.place_in_trace(traceparent text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT '00-' || substr(traceparent, 4, 52)
+    WHERE traceparent ~ '^(00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}|(?!00|ff)[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?)$'
+        AND substr(traceparent, 4, 32) ~ '[1-9a-f]' AND substr(traceparent, 37, 16) ~ '[1-9a-f]'
+$$;
+
 -- Puts an intended action on record: one record per key, however many callers ask at once.
 CREATE FUNCTION ratchet.enqueue(operation text, version text, input json, namespace text DEFAULT 'default',
     not_before timestamptz DEFAULT NULL, priority int DEFAULT NULL, queue text DEFAULT NULL,
-    new_generation_after bigint DEFAULT NULL, by text DEFAULT NULL, reason text DEFAULT NULL)
+    new_generation_after bigint DEFAULT NULL, by text DEFAULT NULL, reason text DEFAULT NULL,
+    traceparent text DEFAULT NULL)
 RETURNS ratchet.submitted LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -198,7 +208,7 @@ BEGIN
         IF told.answer IS NULL THEN
             SELECT * INTO made FROM ratchet.insert_record(declared, namespace, wanted,
                 coalesce(new_generation_after, 0) + 1, canonical, fingerprint, earliest,
-                coalesce(priority, declared.priority)::smallint, waits_in);
+                coalesce(priority, declared.priority)::smallint, waits_in, ratchet.place_in_trace(traceparent));
             CONTINUE WHEN made.number IS NULL;
             IF new_generation_after IS NOT NULL THEN
                 PERFORM ratchet.note(made.number, made.made_at, by, 'new_generation', reason, (newest.found).state,

@@ -8,6 +8,7 @@ mod lint;
 mod operate;
 mod pages;
 mod probe;
+mod said;
 mod serve;
 mod terminal;
 #[cfg(feature = "testing")]

@@ -15,6 +15,7 @@ async fn nothing_is_lost_or_doubled(store: Kind) {
         span: Duration::from_secs(4),
         pace: Duration::from_millis(50),
         idle: Duration::from_millis(200),
+        claim_wait: Duration::from_secs(2),
         sample: Duration::from_secs(1),
         attempt: Duration::from_secs(1),
     };

@@ -1,6 +1,6 @@
 //! For every state of a record the functions answer and write what the ledger does.
 
-use ratchet_core::decide::{Answer, Command, Refusal};
+use ratchet_core::decide::{Answer, Command, Refusal, Stored};
 use ratchet_core::ledger::{Declaration, Order};
 use ratchet_core::{
     Conflict, Form, Generation, Ledger as _, Payload, Queue, Renewal, Submission, Submitted, Version,
@@ -250,4 +250,44 @@ async fn a_record_waits_in_the_queue_that_is_named_or_declared() {
     // A worker of one queue is offered its records alone.
     let rows = "SELECT string_agg(queue, ' ' ORDER BY record_id) FROM ratchet.progress";
     assert_eq!(text(&mut connection, rows).await.unwrap().as_deref(), Some("mail bulk"));
+}
+
+/// What a producer says of its trace is read as the code reads it, and what names no place loses no order.
+#[tokio::test]
+async fn a_place_in_a_trace_is_kept_as_the_code_reads_it() {
+    let database = database().await;
+    let ledger = declared(&database, POLICY).await;
+    let mut connection = database.connect().await;
+    let (trace, span) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
+    let told = [
+        format!("00-{trace}-{span}-01"),
+        format!("cc-{trace}-{span}-01"),
+        format!("cc-{trace}-{span}-01-more"),
+        format!("00-{trace}-{span}-01-more"),
+        format!("cc-{trace}-{span}-01more"),
+        format!("ff-{trace}-{span}-01"),
+        format!("00-{}-{span}-01", "0".repeat(32)),
+        format!("00-{trace}-{}-01", "0".repeat(16)),
+        format!("00-{}-{span}-01", trace.to_uppercase()),
+        format!("00-{trace}-{span}-0é"),
+        format!(" 00-{trace}-{span}-01"),
+        "00".to_owned(),
+        String::new(),
+    ];
+    let mut kept = 0;
+    for (number, told) in told.iter().enumerate() {
+        let invoice = format!("traced_{number}");
+        sqlx::query("SELECT ratchet.enqueue('collect_invoice', '1', $1::json, traceparent => $2)")
+            .bind(input(&invoice, 1).to_string())
+            .bind(told)
+            .execute(&mut connection)
+            .await
+            .unwrap();
+        let Some(Stored::Record(record)) = ledger.find(id("default", &invoice)).await.unwrap() else {
+            panic!("{told} is on record")
+        };
+        assert_eq!(record.trace, told.parse().ok(), "{told}");
+        kept += usize::from(record.trace.is_some());
+    }
+    assert_eq!(kept, 3);
 }

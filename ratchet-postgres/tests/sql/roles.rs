@@ -37,7 +37,7 @@ async fn a_producer_may_call_the_functions_and_touch_no_table() {
         "INSERT INTO ratchet.declarations VALUES (0, 'a', '1', 'q', '<a>', '', '', '', '[]') RETURNING version",
         "SELECT ratchet.stop(1, 0)",
         "SELECT ratchet.key('collect_invoice', '1', '{\"id\": \"a\"}')",
-        "SELECT number::text FROM ratchet.insert_record(NULL, 'default', 'a', 1, '1', '', 0, 0::smallint, 'q')",
+        "SELECT number::text FROM ratchet.insert_record(NULL, 'default', 'a', 1, '1', '', 0, 0::smallint, 'q', NULL)",
         "SELECT ratchet.newest('default', 'collect_invoice', 'invoice:a:collect:v1', 1)::text",
     ] {
         let error = text(&mut shop, forbidden).await.expect_err(forbidden);

@@ -6,6 +6,7 @@ use ratchet::{Filter, OperationName, Ratchet, Record, RecordState};
 use super::shown::ShownRecord;
 use super::{output, table};
 use crate::error::Error;
+use crate::said::Declarations;
 
 /// How many records are read at once.
 const PAGE: usize = 500;
@@ -35,10 +36,10 @@ fn state(name: &str) -> Result<RecordState, String> {
 
 pub(crate) async fn run(arguments: &ListArguments, ratchet: &Ratchet) -> Result<(), Error> {
     let records = records(arguments, ratchet).await?;
+    if arguments.json {
+        return for_programs(&records, ratchet).await;
+    }
     output::write(|out| {
-        if arguments.json {
-            return records.iter().try_for_each(|record| output::json_line(out, &ShownRecord::of(record)));
-        }
         let rows: Vec<Vec<String>> = records.iter().map(row).collect();
         table::write(out, &["STATE", "OPERATION", "ATTEMPTS", "CREATED", "KEY"], &rows)?;
         if records.is_empty() {
@@ -46,6 +47,15 @@ pub(crate) async fn run(arguments: &ListArguments, ratchet: &Ratchet) -> Result<
         }
         Ok(())
     })
+}
+
+async fn for_programs(records: &[Record], ratchet: &Ratchet) -> Result<(), Error> {
+    let mut declared = Declarations::of(ratchet.ledger());
+    let mut shown = Vec::with_capacity(records.len());
+    for record in records {
+        shown.push(ShownRecord::of(record, &declared.said(record).await?));
+    }
+    output::write(|out| shown.iter().try_for_each(|record| output::json_line(out, record)))
 }
 
 async fn records(arguments: &ListArguments, ratchet: &Ratchet) -> Result<Vec<Record>, Error> {

@@ -1,8 +1,11 @@
-//! Records as programs read them. Inputs come redacted; results, pinned keys and requests are not shown.
+//! Records as programs read them. Inputs and what programs said about failures come redacted; results, pinned keys and
+//! requests are not shown.
 
 use ratchet::{Attempt, AuditEntry, Cause, Record, Stored, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::said::Said;
 
 #[derive(Serialize)]
 pub(super) struct ShownRecord {
@@ -73,7 +76,7 @@ pub(super) struct ShownTombstone {
 }
 
 impl ShownRecord {
-    pub(super) fn of(record: &Record) -> Self {
+    pub(super) fn of(record: &Record, said: &Said) -> Self {
         Self {
             operation: record.id.operation.to_string(),
             key: record.id.key.to_string(),
@@ -87,20 +90,20 @@ impl ShownRecord {
             token: record.token.get(),
             may_be_applied: record.may_be_applied(),
             cancel_requested: record.cancel_requested,
-            cause: record.cause.as_ref().map(ShownCause::of),
+            cause: record.cause.as_ref().map(|cause| ShownCause::of(cause, said)),
             uncertainty: record.uncertainty.map(ratchet::Uncertainty::explain),
         }
     }
 }
 
 impl ShownCause {
-    fn of(cause: &Cause) -> Self {
-        Self { kind: cause.kind().as_str(), detail: cause.detail().to_owned() }
+    fn of(cause: &Cause, said: &Said) -> Self {
+        Self { kind: cause.kind().as_str(), detail: said.told_or_hidden(cause) }
     }
 }
 
 impl ShownAttempt {
-    pub(super) fn of(attempt: &Attempt) -> Self {
+    pub(super) fn of(attempt: &Attempt, said: &Said) -> Self {
         let end = attempt.end.as_ref();
         Self {
             token: attempt.token.get(),
@@ -109,7 +112,7 @@ impl ShownAttempt {
             started_at: text(attempt.started_at),
             ended_at: text(end.map(|end| end.at)),
             outcome: end.map(|end| end.outcome.as_str()),
-            cause: end.and_then(|end| end.cause.as_ref()).map(ShownCause::of),
+            cause: end.and_then(|end| end.cause.as_ref()).map(|cause| ShownCause::of(cause, said)),
             late: end.is_some_and(|end| end.late),
         }
     }

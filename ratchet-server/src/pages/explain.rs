@@ -2,8 +2,8 @@
 
 use ratchet::{OnUnknown, Record, RecordState, Timestamp, Uncertainty};
 
-use super::said::Said;
 use super::words::{cause, counted, distance, is_for_ever, sentence, span, stamp};
+use crate::said::Said;
 
 /// A record in words.
 pub(super) struct Explained {
@@ -220,7 +220,7 @@ fn after_the_end(record: &Record, state: RecordState) -> Vec<String> {
 /// The last thing that went wrong, with what the program said about it.
 fn last_cause(record: &Record, said: &Said) -> Option<String> {
     let known = record.cause.as_ref()?;
-    let told = said.told(known);
+    let told = said.told(known).unwrap_or_default();
     let clause = sentence(&cause(known.kind()));
     Some(if told.is_empty() { format!("{clause}.") } else { format!("{clause}: “{told}”.") })
 }

@@ -20,7 +20,6 @@ mod place;
 mod record;
 mod records;
 mod request;
-mod said;
 mod sent;
 mod session;
 mod sign_in;

@@ -4,8 +4,8 @@ use maud::{Markup, html};
 use ratchet::{Client, HiddenPaths, LedgerError, Payload, Record};
 use serde_json::Value;
 
-use super::said::Said;
 use super::words::foreign;
+use crate::said::Said;
 
 /// Input and result as people may see them.
 pub(super) struct Shown {

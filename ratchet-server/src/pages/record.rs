@@ -15,9 +15,9 @@ use super::layout::{Page, Place};
 use super::payloads;
 use super::place::{self, Placed};
 use super::request::SignedIn;
-use super::said::Said;
 use super::words::{distance, key, moment, span, state, when};
 use super::{sent, timeline, windows};
+use crate::said::Said;
 
 #[derive(Deserialize)]
 pub(super) struct After {

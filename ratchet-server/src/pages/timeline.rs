@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 use ratchet::{Attempt, AttemptEnd, AuditEntry, OutcomeKind, Record, RecordState, Timestamp};
 
-use super::said::Said;
 use super::words::{cause, foreign, moment, outcome, sentence, span, state};
+use crate::said::Said;
 
 /// One entry; its kind gives it a mark.
 struct Event {
@@ -67,7 +67,7 @@ fn ended(attempt: &Attempt, end: &AttemptEnd, said: &Said) -> Markup {
         (outcome(end.outcome)) "."
         @if let Some(known) = &end.cause {
             " " (sentence(&cause(known.kind()))) "."
-            @let told = said.told(known);
+            @let told = said.told(known).unwrap_or_default();
             @if !told.is_empty() { q { (told) } }
         }
         @if end.late { " It came late, after another attempt had the lease." }

@@ -16,6 +16,7 @@ use super::problem::Problem;
 use super::rate::Rates;
 use super::shelf::Shelf;
 use super::store_clock::StoreClock;
+use super::waiting::Waiting;
 use crate::error::Error;
 use crate::operate::store::StoreAddress;
 use crate::wire::LeaseSecret;
@@ -34,6 +35,7 @@ struct Shared {
     rates: Rates,
     metrics: Metrics,
     jobs: Jobs,
+    waiting: Waiting,
     clock: StoreClock,
     draining: CancellationToken,
     stopping: CancellationToken,
@@ -62,6 +64,8 @@ impl App {
         let mark = mark.or_else(|| client.ledger().high_water_file());
         let restored = RestoreGuard::new(client.ledger().clone(), mark, "ratchet serve");
         restored.look().await;
+        // Claims that wait leave room for other requests.
+        let waiting = Waiting::new(client.ledger().wakeups(), limits.requests / 2);
         let shared = Shared {
             client,
             shelf,
@@ -72,6 +76,7 @@ impl App {
             limits,
             metrics,
             jobs: Jobs::default(),
+            waiting,
             clock: StoreClock::default(),
             draining: CancellationToken::new(),
             stopping: CancellationToken::new(),
@@ -112,6 +117,11 @@ impl App {
         &self.0.jobs
     }
 
+    /// The claims that wait for a job.
+    pub(crate) fn waiting(&self) -> &Waiting {
+        &self.0.waiting
+    }
+
     /// Whether jobs may be handed out; not where a backup was restored and nobody has acknowledged it.
     pub(crate) async fn may_hand_out(&self) -> bool {
         self.0.restored.may_begin().await
@@ -135,6 +145,13 @@ impl App {
     pub(super) async fn look_at_store_once_more(&self) {
         const AT_MOST: Duration = Duration::from_secs(1);
         let _ = timeout(AT_MOST, self.0.restored.finish()).await;
+    }
+
+    /// Lets go of what is kept in memory and not needed any more.
+    pub(super) fn tidy(&self) {
+        self.0.metrics.tidy();
+        self.0.jobs.tidy();
+        self.0.shelf.tidy();
     }
 
     pub(super) fn rates(&self) -> &Rates {

@@ -112,7 +112,8 @@ pub(crate) async fn renewed(app: &App, grant: &Grant) -> Result<Option<Grant>, L
     Ok(stored.filter(|key| key.is_good(app.now())).map(|key| Grant::of(&grant.id, key)))
 }
 
-fn unknown_key() -> Problem {
+/// Which of many reasons it is, is not told.
+pub(crate) fn unknown_key() -> Problem {
     let text = "send a good API key as `Authorization: Bearer KEY`; `ratchet keys create` makes one";
     Problem::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", text)
 }

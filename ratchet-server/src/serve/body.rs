@@ -5,7 +5,7 @@ use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use http_body_util::LengthLimitError;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
@@ -42,23 +42,53 @@ fn is_json(request: &Request) -> bool {
     essence.eq_ignore_ascii_case("application/json")
 }
 
-/// A body that stays out for too long would hold a place of the server.
 pub(crate) async fn read(body: Body, app: &App) -> Result<axum::body::Bytes, Problem> {
     let limit = app.limits().body;
-    match timeout(app.limits().patience, to_bytes(body, limit)).await {
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) if is_too_large(&error) => {
-            let text = format!(
-                "the body has more than {limit} bytes: store what is large elsewhere and send its id"
-            );
-            Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", text))
-        }
-        Ok(Err(_)) => Err(Problem::malformed("the body broke off")),
-        Err(_) => {
-            let text = "the body did not arrive in time";
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "BODY_TOO_SLOW", text))
-        }
+    match in_time(app, to_bytes(body, limit)).await? {
+        Ok(bytes) => Ok(bytes),
+        Err(error) if is_too_large(&error) => Err(too_large(limit)),
+        Err(_) => Err(broken_off()),
     }
+}
+
+/// A body of up to `most` bytes in pieces, for whoever does not keep all of it.
+pub(crate) async fn read_in_pieces(
+    body: Body,
+    app: &App,
+    most: usize,
+    mut take: impl FnMut(&[u8]) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    let mut body = Limited::new(body, most);
+    let reading = async {
+        while let Some(frame) = body.frame().await {
+            let frame =
+                frame.map_err(
+                    |error| if error.is::<LengthLimitError>() { too_large(most) } else { broken_off() },
+                )?;
+            if let Some(piece) = frame.data_ref() {
+                take(piece)?;
+            }
+        }
+        Ok(())
+    };
+    in_time(app, reading).await?
+}
+
+/// A body that stays out for too long would hold a place of the server.
+async fn in_time<T>(app: &App, reading: impl Future<Output = T>) -> Result<T, Problem> {
+    timeout(app.limits().patience, reading).await.map_err(|_| {
+        let text = "the body did not arrive in time";
+        Problem::new(StatusCode::REQUEST_TIMEOUT, "BODY_TOO_SLOW", text)
+    })
+}
+
+pub(crate) fn too_large(limit: usize) -> Problem {
+    let text = format!("the body has more than {limit} bytes: store what is large elsewhere and send its id");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", text)
+}
+
+fn broken_off() -> Problem {
+    Problem::malformed("the body broke off")
 }
 
 fn is_too_large(error: &axum::Error) -> bool {

@@ -62,6 +62,15 @@ impl Jobs {
         self.workers().entry(worker).or_default().leases.insert(lease, Instant::now() + span);
     }
 
+    /// Forgets workers that vanished with a job, once its lease is over.
+    pub(crate) fn tidy(&self) {
+        let now = Instant::now();
+        self.workers().retain(|_, its| {
+            its.forget_what_is_over(now);
+            !its.is_idle()
+        });
+    }
+
     /// The worker is done with the job, or it is not its own any more.
     pub(crate) fn ended(&self, worker: &WorkerKey, lease: JobLease) {
         self.change(worker, |its| {
@@ -83,12 +92,8 @@ impl Jobs {
     }
 
     fn left(&self) -> Left {
-        let mut workers = self.workers();
-        let now = Instant::now();
-        workers.retain(|_, its| {
-            its.forget_what_is_over(now);
-            !its.is_idle()
-        });
+        self.tidy();
+        let workers = self.workers();
         if workers.values().any(|its| its.claims > 0) {
             return Left::Claims;
         }
@@ -169,6 +174,17 @@ mod tests {
         // Those of a worker that vanished are over with their leases.
         tokio::time::advance(SPAN).await;
         assert!(jobs.reserve(worker("a"), 2).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_worker_that_vanished_is_forgotten_when_its_lease_is_over() {
+        let jobs = Jobs::default();
+        jobs.reserve(worker("a"), 2).unwrap().take(lease(1), SPAN);
+        jobs.tidy();
+        assert_eq!(jobs.workers().len(), 1);
+        tokio::time::advance(SPAN).await;
+        jobs.tidy();
+        assert_eq!(jobs.workers().len(), 0);
     }
 
     #[tokio::test(start_paused = true)]

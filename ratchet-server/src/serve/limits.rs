@@ -18,6 +18,10 @@ pub(crate) struct Limits {
     /// How many requests a key may make in a second; more are answered with 429.
     #[arg(long, default_value_t = 500)]
     pub(crate) rate: u32,
+    /// How many seconds a claim waits for a job when nothing is due, up to 60; 0 answers at once. Clients wait for answers
+    /// for longer.
+    #[arg(long, default_value = "2", value_parser = short_wait)]
+    pub(crate) claim_wait: Duration,
     /// The most bytes that the body of a request may have.
     #[arg(long, default_value_t = 512 * 1024)]
     pub(crate) body: usize,
@@ -27,6 +31,13 @@ pub(crate) struct Limits {
     /// How many seconds workers may take to report on their jobs after the server was asked to stop.
     #[arg(long, default_value = "20", value_parser = seconds)]
     pub(crate) grace: Duration,
+}
+
+fn short_wait(text: &str) -> Result<Duration, String> {
+    match text.parse() {
+        Ok(seconds @ 0..=60) => Ok(Duration::from_secs(seconds)),
+        _ => Err("a number of seconds from 0 to 60".to_owned()),
+    }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -31,7 +31,7 @@ async fn watching(app: &App) {
     loop {
         beats.tick().await;
         app.look_at_store().await;
-        app.metrics().tidy();
+        app.tidy();
     }
 }
 

@@ -12,7 +12,7 @@ use ratchet::{LedgerError, Namespace, RecordState};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::App;
+use super::{App, named};
 use crate::error::Error;
 
 /// Counting records reads all of them, so a monitor that asks more often gets the counts of before.
@@ -124,8 +124,8 @@ async fn count_records(
     let mut oldest_uncertain = Duration::ZERO;
     for counted in app.ledger().census(namespace.clone()).await? {
         let Count { of, state, records: number, oldest } = counted;
-        let labels = [namespace.to_string(), of.operation.into(), of.version.into(), state.to_string()];
-        records.insert(labels, number);
+        let [operation, version] = named::version(of);
+        *records.entry([namespace.to_string(), operation, version, state.to_string()]).or_default() += number;
         if state == RecordState::Uncertain {
             oldest_uncertain = oldest_uncertain.max(app.now().since(oldest));
         }

@@ -11,6 +11,7 @@ pub(crate) mod keys;
 mod limits;
 mod maintenance;
 mod metrics;
+pub(crate) mod named;
 pub(crate) mod observe;
 mod patient;
 pub(crate) mod problem;
@@ -21,6 +22,7 @@ mod store_clock;
 mod telemetry;
 #[cfg(feature = "testing")]
 pub(crate) mod testing;
+pub(crate) mod waiting;
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -33,7 +35,7 @@ use ratchet::ledger::HighWaterFile;
 use tokio::net::TcpListener;
 
 pub(crate) use app::App;
-pub(crate) use body::{Json, read as read_body};
+pub(crate) use body::{Json, read as read_body, read_in_pieces, too_large};
 use limits::Limits;
 use stop::StopSignals;
 use telemetry::Telemetry;

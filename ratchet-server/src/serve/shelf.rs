@@ -150,6 +150,16 @@ impl Shelf {
         Ok(())
     }
 
+    /// Forgets what is too old to be of use: documents may be large.
+    pub(crate) fn tidy(&self) {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let Memory { found, missing } = &mut *memory;
+        for place in [found, missing] {
+            place.retain(|_, seen| seen.at.elapsed() < RECENT);
+            place.shrink_to(place.len() * 2);
+        }
+    }
+
     fn remembered(&self, id: &DocumentId) -> Option<Seen> {
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = memory.found.get(id).or_else(|| memory.missing.get(id));

@@ -19,6 +19,7 @@ pub(crate) async fn open(ledger: SharedLedger) -> Result<(App, String), Error> {
         connections_of_peer: 1,
         requests: 1,
         rate: u32::MAX,
+        claim_wait: Duration::ZERO,
         body: 512 * 1024,
         patience: Duration::from_secs(10),
         grace: Duration::from_secs(10),

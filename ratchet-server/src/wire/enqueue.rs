@@ -18,7 +18,7 @@ use super::runs::{self, Run};
 use crate::serve::auth::{Grant, Producer};
 use crate::serve::observe::{is_about, trace_parent};
 use crate::serve::problem::{Problem, Problems};
-use crate::serve::{App, Json};
+use crate::serve::{App, Json, named};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -233,6 +233,6 @@ fn tell(id: &RecordId, answer: &Submitted) {
     };
     is_about(id);
     tracing::info!(operation = %id.operation, key = %id.digest(), answer, "submitted");
-    metrics::counter!("ratchet_submitted_total", "operation" => id.operation.to_string(), "answer" => answer)
+    metrics::counter!("ratchet_submitted_total", "operation" => named::operation(&id.operation), "answer" => answer)
         .increment(1);
 }

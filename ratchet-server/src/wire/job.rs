@@ -10,10 +10,10 @@ use utoipa::ToSchema;
 use super::lease::Leased;
 use super::names::{JobId, StepId};
 use super::workers::lease_of;
-use crate::serve::App;
 use crate::serve::auth::Grant;
 use crate::serve::jobs::JobPlace;
 use crate::serve::problem::Problem;
+use crate::serve::{App, named};
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -104,7 +104,7 @@ fn of_record(record: &Record) -> Result<JobBody, Problem> {
 async fn known(app: &App, record: &Record) -> Result<Known, LedgerError> {
     let served = record.served();
     let (at, declared, now) = tokio::try_join!(place(app, record), app.declared(&served), app.store_now())?;
-    metrics::histogram!("ratchet_claim_wait_seconds", "operation" => record.id.operation.to_string())
+    metrics::histogram!("ratchet_claim_wait_seconds", "operation" => named::operation(&record.id.operation))
         .record(now.since(record.ready_at).as_secs_f64());
     let stricter = declared.filter(|declared| record.is_laxer_than(&declared.policy));
     Ok(Known { at, stricter })

@@ -16,7 +16,7 @@ use super::report::{Report, ReportBody};
 use super::workers::{lease_of, worker};
 use crate::serve::auth::{Executing, Grant, Reader};
 use crate::serve::problem::{Problem, Problems};
-use crate::serve::{App, Json};
+use crate::serve::{App, Json, named};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -138,12 +138,12 @@ pub(super) async fn report(
             let (operation, key) = (&record.id.operation, record.id.digest());
             tracing::info!(%operation, %key, %token, outcome = kind, %state, "reported");
             metrics::counter!("ratchet_attempts_total",
-                "operation" => record.id.operation.to_string(), "outcome" => kind, "state" => state.as_str())
+                "operation" => named::operation(&record.id.operation), "outcome" => kind, "state" => state.as_str())
             .increment(1);
             Ok(Json(ReportedBody { accepted: true, state: names::state(state) }))
         }
         Ok(Answer::Late(_)) | Err(Refusal::Superseded) => {
-            metrics::counter!("ratchet_stale_reports_total", "operation" => record.id.operation.to_string())
+            metrics::counter!("ratchet_stale_reports_total", "operation" => named::operation(&record.id.operation))
                 .increment(1);
             tracing::warn!(operation = %record.id.operation, key = %record.id.digest(), outcome = kind, "reported late");
             Err(refused(&Refusal::Superseded))

@@ -10,6 +10,7 @@ mod record;
 mod replay;
 mod report;
 mod runs;
+mod shortened;
 mod steps;
 mod tools;
 mod workers;

@@ -1,10 +1,11 @@
 //! Finds the record of a step or job, for those who may know of it.
 
 use ratchet::ledger::Cursor;
-use ratchet::{Cause, Record, RecordId, Refusal, Stored};
+use ratchet::{Cause, LedgerError, Record, RecordId, Refusal, Stored};
 use serde_json::Value;
 
 use super::runs::Run;
+use crate::said::Declarations;
 use crate::serve::App;
 use crate::serve::auth::{Grant, Scope};
 use crate::serve::problem::Problem;
@@ -74,9 +75,19 @@ pub(super) fn result_of(record: &Record) -> Option<Value> {
     record.result.as_ref().and_then(|result| result.decode().ok())
 }
 
-/// Why the last attempt did not end well, in one line.
-pub(super) fn cause_of(record: &Record) -> Option<String> {
-    record.cause.as_ref().map(Cause::to_string)
+/// Why the last attempt did not end well, in one line: whole for whoever may see the result, and for others without what is
+/// hidden.
+pub(super) async fn cause_of(
+    record: &Record,
+    own: bool,
+    declared: &mut Declarations<'_>,
+) -> Result<Option<String>, LedgerError> {
+    let Some(cause) = &record.cause else { return Ok(None) };
+    if own {
+        return Ok(Some(cause.to_string()));
+    }
+    let told = declared.said(record).await?.told(cause).unwrap_or_default();
+    Ok(Some(Cause::new(cause.kind(), told).to_string()))
 }
 
 /// Why the ledger refused a command.

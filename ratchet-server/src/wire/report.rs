@@ -2,6 +2,7 @@
 //! asked for again.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::time::Duration;
 
 use axum::extract::{FromRequest, Request};
@@ -11,8 +12,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use super::shortened::Shortened;
 use crate::serve::problem::Problem;
-use crate::serve::{App, read_body};
+use crate::serve::{App, read_in_pieces, too_large};
 
 /// What an attempt says at its end. Fields beside these are ignored.
 #[derive(ToSchema)]
@@ -58,19 +60,30 @@ impl FromRequest<App> for Report {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        let bytes = read_body(request.into_body(), app).await?;
-        Self::read(&String::from_utf8_lossy(&bytes))
+        let limit = app.limits().body;
+        let mut body = Shortened::to(limit);
+        let most = limit.saturating_mul(READ_PER_KEPT);
+        read_in_pieces(request.into_body(), app, most, |piece| {
+            body.take(piece);
+            if body.kept().len() > limit { Err(too_large(limit)) } else { Ok(()) }
+        })
+        .await?;
+        Self::read(&String::from_utf8_lossy(body.kept()), body.is_shorter())
     }
 }
 
+/// How many times larger than it is kept a report may be: one that is refused for its size would be a success that is not
+/// known, and an effect that is asked for again.
+const READ_PER_KEPT: usize = 128;
+
 impl Report {
-    fn read(text: &str) -> Result<Self, Problem> {
+    fn read(text: &str, is_shorter: bool) -> Result<Self, Problem> {
         // Each field by itself: one that cannot be read takes no other with it.
         let fields: HashMap<String, &RawValue> =
             serde_json::from_str(text).map_err(|_| Problem::malformed("the body is no JSON object"))?;
         let fields = Fields(fields);
         let outcome = match fields.get::<String>("status").as_deref() {
-            Some("SUCCEEDED") => fields.success(),
+            Some("SUCCEEDED") => fields.success(is_shorter),
             Some("FAILED") => fields.failure(),
             _ => return Err(Problem::malformed("status is SUCCEEDED or FAILED")),
         };
@@ -91,16 +104,16 @@ impl Fields<'_> {
     }
 
     /// The effect happened, whether or not its result can be stored.
-    fn success(&self) -> Outcome {
+    fn success(&self, is_shorter: bool) -> Outcome {
         let read = self.0.get("output").map_or(Ok(Value::Null), |output| serde_json::from_str(output.get()));
-        let missing = match read {
+        match read {
+            Ok(Value::Null) if is_shorter => without_result("the report was too large for it"),
             Ok(output) => match Payload::from_value(&output, Payload::LARGEST_RESULT) {
-                Ok(result) => return Outcome::done(result),
-                Err(error) => Cause::new(CauseKind::UnstorableResult, error),
+                Ok(result) => Outcome::done(result),
+                Err(error) => without_result(error),
             },
-            Err(_) => Cause::new(CauseKind::UnstorableResult, "it cannot be read as JSON"),
-        };
-        Outcome::Done { result: None, missing: Some(missing) }
+            Err(_) => without_result("it cannot be read as JSON"),
+        }
     }
 
     /// What the attempt knows. From the wire a failure says nothing about the effect.
@@ -111,6 +124,11 @@ impl Fields<'_> {
         let hint: Option<f64> = self.get("retryAfterMs").filter(|_| retryable);
         Outcome::Unknown { cause: Cause::new(kind, error), retry_after: hint.map(bounded) }
     }
+}
+
+/// The effect happened; why its result is missing.
+fn without_result(why: impl fmt::Display) -> Outcome {
+    Outcome::Done { result: None, missing: Some(Cause::new(CauseKind::UnstorableResult, why)) }
 }
 
 /// A wish that is kept to its bounds.
@@ -125,7 +143,7 @@ mod tests {
 
     fn outcome(more: &str) -> Outcome {
         let text = format!(r#"{{"workerId": "w", "leaseToken": "1.x", {more}}}"#);
-        let report = Report::read(&text).unwrap();
+        let report = Report::read(&text, false).unwrap();
         assert_eq!((report.worker_id.as_str(), report.lease_token.as_str()), ("w", "1.x"));
         report.outcome
     }
@@ -193,7 +211,7 @@ mod tests {
             r#"{"status": "DONE", "workerId": "w", "leaseToken": "1.x"}"#,
             r#"{"workerId": "w", "leaseToken": "1.x", "output": 1}"#,
         ] {
-            assert!(Report::read(wrong).is_err(), "{wrong}");
+            assert!(Report::read(wrong, false).is_err(), "{wrong}");
         }
     }
 }

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 
 use super::names::{self, StepId};
 use super::steps::StepBody;
+use crate::said::Declarations;
 use crate::serve::auth::{Grant, Producer, Reader, Scope};
 use crate::serve::observe::trace_parent;
 use crate::serve::problem::{Problem, Problems};
@@ -199,9 +200,13 @@ pub(super) async fn list(
     };
     let page = app.ledger().list(filter).await?;
     let own = grant.has(Scope::Producer) && run.owner == grant.name;
-    let steps = page.places.iter().zip(&page.records);
-    let steps = steps.filter(|(_, record)| grant.allows(&record.id.operation));
-    let steps = steps.map(|(place, record)| StepBody::of(*place, record, own)).collect();
+    let mut declared = Declarations::of(app.ledger());
+    let mut steps = Vec::with_capacity(page.records.len());
+    for (place, record) in page.places.iter().zip(&page.records) {
+        if grant.allows(&record.id.operation) {
+            steps.push(StepBody::of(*place, record, own, &mut declared).await?);
+        }
+    }
     let next = page.next.map(|place| StepId(place).to_string());
     Ok(Json(StepsOfRun { steps, next }))
 }

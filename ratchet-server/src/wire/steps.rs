@@ -2,13 +2,14 @@
 
 use axum::extract::{Path, State};
 use ratchet::ledger::Cursor;
-use ratchet::{Record, Timestamp};
+use ratchet::{LedgerError, Record, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::names::{self, JobId, StepId};
 use super::record::{cause_of, is_own, of_reader, result_of};
+use crate::said::Declarations;
 use crate::serve::auth::Reader;
 use crate::serve::problem::{Problem, Problems};
 use crate::serve::{App, Json};
@@ -31,7 +32,8 @@ pub(super) struct StepBody {
     seen: u64,
     /// Some attempt may have had its effect, and nobody has confirmed it.
     effect_unknown: bool,
-    /// Why the last attempt did not end well.
+    /// Why the last attempt did not end well; what its worker said of it, for the producer that enqueued it, and for others
+    /// without what the operation hides of its input.
     error: Option<String>,
     /// Milliseconds since the Unix epoch.
     created_at: i64,
@@ -46,8 +48,13 @@ pub(super) struct StepBody {
 
 impl StepBody {
     /// The result is for those who enqueued it.
-    pub(super) fn of(place: Cursor, record: &Record, own: bool) -> Self {
-        Self {
+    pub(super) async fn of(
+        place: Cursor,
+        record: &Record,
+        own: bool,
+        declared: &mut Declarations<'_>,
+    ) -> Result<Self, LedgerError> {
+        Ok(Self {
             step_id: StepId(place).to_string(),
             job_id: JobId(place).to_string(),
             run_id: record.group.as_ref().map(ToString::to_string),
@@ -57,12 +64,12 @@ impl StepBody {
             attempts: record.attempts,
             seen: record.token.get(),
             effect_unknown: record.may_be_applied(),
-            error: cause_of(record),
+            error: cause_of(record, own, declared).await?,
             created_at: record.created_at.as_millis(),
             ready_at: (!record.state.is_settled()).then_some(record.ready_at.as_millis()),
             ended_at: record.settled_at.map(Timestamp::as_millis),
             output: own.then(|| result_of(record)).flatten(),
-        }
+        })
     }
 }
 
@@ -77,5 +84,5 @@ pub(super) async fn show(
     let StepId(place) = StepId::parse(&step)?;
     let record = of_reader(&app, &grant, place, "step").await?;
     let own = is_own(&app, &grant, &record).await?;
-    Ok(Json(StepBody::of(place, &record, own)))
+    Ok(Json(StepBody::of(place, &record, own, &mut Declarations::of(app.ledger())).await?))
 }

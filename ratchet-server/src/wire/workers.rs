@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::job::{self, JobBody};
-use crate::serve::auth::{Grant, Worker};
+use crate::serve::auth::{Grant, Worker, renewed, unknown_key};
 use crate::serve::problem::{Problem, Problems};
 use crate::serve::shelf::Kept;
 use crate::serve::{App, Json};
@@ -116,7 +116,8 @@ pub(super) async fn register(
     Ok(Json(RegisteredBody { worker_id: body.worker_id, handlers }))
 }
 
-/// Leases one job that is due to a worker. The handler counts as entered from here on.
+/// Leases one job that is due to a worker, and waits for one for a short time if nothing is. The handler counts as entered
+/// from here on.
 #[utoipa::path(post, path = "/workers/claim", tag = "worker", request_body = ClaimBody,
     responses((status = 200, body = ClaimedBody), (status = 204, description = "Nothing is due."), Problems))]
 pub(super) async fn claim(
@@ -131,37 +132,101 @@ pub(super) async fn claim(
         let text = "no worker of this id is registered with this key: register it first";
         Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", text)
     })?;
-    app.require_taking()?;
-    if !app.may_hand_out().await {
-        let text = "no job is handed out: the store may be a restored backup; `ratchet doctor` says more";
-        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "HELD_BACK", text).retry_after(10));
-    }
     if app.now().since(known.seen_at) > SEEN_EVERY {
         seen(&app, &grant, &worker).await?;
     }
     let offers = offers(&app, &grant, &known).await?;
-    for _ in 0..MOST_LEASED {
-        let Some(place) = app.jobs().reserve((grant.namespace.clone(), worker.clone()), known.capacity)
-        else {
-            break;
-        };
+    let claimer = Claimer { app: &app, grant, worker, capacity: known.capacity, offers };
+    match claimer.wait_for_job().await? {
+        Some(job) => Ok(Json(ClaimedBody { job }).into_response()),
+        None => Ok(StatusCode::NO_CONTENT.into_response()),
+    }
+}
+
+/// A worker that asks for a job.
+struct Claimer<'a> {
+    app: &'a App,
+    grant: Grant,
+    worker: WorkerId,
+    capacity: u32,
+    offers: Vec<Offer>,
+}
+
+/// What a look for a job found.
+enum Looked {
+    Job(Box<JobBody>),
+    Nothing,
+    /// The worker has as many jobs as it can hold, or none of those that were due may be executed.
+    NoRoom,
+}
+
+impl Claimer<'_> {
+    async fn wait_for_job(&self) -> Result<Option<JobBody>, Problem> {
+        let patience = self.app.limits().claim_wait;
+        let mut waiter = self.app.waiting().claim(&self.grant.namespace, &self.offers, patience);
+        while waiter.may_look().await {
+            self.require_good_key().await?;
+            match self.look().await? {
+                Looked::Job(job) => {
+                    waiter.found();
+                    return Ok(Some(*job));
+                }
+                Looked::Nothing => waiter.found_nothing(self.next_due().await?),
+                Looked::NoRoom => break,
+            }
+        }
+        Ok(None)
+    }
+
+    /// The key was good when the wait began, and may be revoked since.
+    async fn require_good_key(&self) -> Result<(), Problem> {
+        let still_good = renewed(self.app, &self.grant).await?;
+        still_good.map(drop).ok_or_else(unknown_key)
+    }
+
+    /// Leases what is due until something may be executed. Claims that wait look twice in a second, so that a server which is
+    /// about to stop, or holds back, lets them wait no longer.
+    async fn look(&self) -> Result<Looked, Problem> {
+        self.app.require_taking()?;
+        if !self.app.may_hand_out().await {
+            let text = "no job is handed out: the store may be a restored backup; `ratchet doctor` says more";
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "HELD_BACK", text).retry_after(10));
+        }
+        for _ in 0..MOST_LEASED {
+            let worker = (self.grant.namespace.clone(), self.worker.clone());
+            let Some(place) = self.app.jobs().reserve(worker, self.capacity) else {
+                return Ok(Looked::NoRoom);
+            };
+            let Some(record) = self.lease().await? else { return Ok(Looked::Nothing) };
+            if let Some(job) = job::hand_out(self.app, &self.grant, &self.worker, &record, place).await? {
+                return Ok(Looked::Job(Box::new(job)));
+            }
+        }
+        Ok(Looked::NoRoom)
+    }
+
+    async fn lease(&self) -> Result<Option<Record>, Problem> {
         let claim = Claim {
-            namespace: grant.namespace.clone(),
-            offers: offers.clone(),
-            worker: worker.clone(),
+            namespace: self.grant.namespace.clone(),
+            offers: self.offers.clone(),
+            worker: self.worker.clone(),
             limit: 1,
             lease: LONGEST_BEAT * BEATS_PER_LEASE,
             // Nothing counts as started before all that can fail is done.
             start_if_safe: false,
         };
-        let claimed = app.ledger().claim(claim).await.inspect_err(|_| app.doubts_store())?;
-        let Some(record) = claimed.into_iter().next() else { break };
-        app.worked();
-        if let Some(job) = job::hand_out(&app, &grant, &worker, &record, place).await? {
-            return Ok(Json(ClaimedBody { job }).into_response());
+        let claimed = self.app.ledger().claim(claim).await.inspect_err(|_| self.app.doubts_store())?;
+        let record = claimed.into_iter().next();
+        if record.is_some() {
+            self.app.worked();
         }
+        Ok(record)
     }
-    Ok(StatusCode::NO_CONTENT.into_response())
+
+    /// It also has the store tell when an attempt ends that a limit makes others wait for.
+    async fn next_due(&self) -> Result<Option<Duration>, Problem> {
+        Ok(self.app.ledger().next_due(self.grant.namespace.clone(), self.offers.clone()).await?)
+    }
 }
 
 async fn seen(app: &App, grant: &Grant, worker: &WorkerId) -> Result<(), Problem> {

@@ -4,7 +4,12 @@
 use std::time::Duration;
 
 use ratchet::admission::{GateAnswer, GateCommand, GateOrder, Health};
-use ratchet::{Context, Destination, Enqueued, Failure, Input, Ratchet};
+use ratchet::decide::Command;
+use ratchet::ledger::{Claim, Offer, Order, Served};
+use ratchet::{
+    Cause, CauseKind, Context, Destination, Enqueued, Failure, Input, Namespace, OperationName, Outcome,
+    Ratchet, Version, WorkerId,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -23,7 +28,7 @@ async fn collect(_ctx: Context, input: Invoice) -> Result<u32, Failure> {
     if input.invoice_id.starts_with("good") {
         return Ok(12);
     }
-    Err(std::io::Error::other("connection reset").into())
+    Err(std::io::Error::other(format!("no answer about {}", input.email)).into())
 }
 
 async fn enqueue(ratchet: &Ratchet, invoice_id: &str) {
@@ -79,6 +84,9 @@ async fn an_uncertain_record_is_found_read_and_settled(store: &str) {
         assert!(shown.out.contains(line), "{line} is not in {}", shown.out);
     }
     assert!(!shown.out.contains("ada@example.com"));
+    assert_eq!(shown.out.matches("no answer about [redacted]").count(), 2, "{}", shown.out);
+    let listed = json_of(&on(store, &["list", "--state", "uncertain", "--json"]));
+    assert_eq!(listed["cause"]["detail"], "no answer about [redacted]");
 
     let foretold = on(store, &["replay", key, "--preview"]);
     assert!(foretold.out.contains("decision    refused: running it again may have the effect twice"));
@@ -231,4 +239,39 @@ fn what_is_not_there_is_said_and_told_by_the_exit_code() {
     let unknown = on(&store, &["list", "--state", "lost"]);
     assert_eq!(unknown.code, Some(2));
     assert!(unknown.err.contains("states are waiting, pending, running, succeeded"), "{}", unknown.err);
+}
+
+/// Nobody has declared what may be shown, so what the worker said is not, and what Ratchet says is.
+async fn what_is_not_declared_is_not_shown(store: &str) {
+    on(store, &["migrate"]);
+    let opened = Ratchet::open(store).await.unwrap();
+    enqueue(&opened, "lost_1").await;
+    let of = |operation| Served { operation, version: Version::from_static("1") };
+    let claim = Claim {
+        namespace: Namespace::DEFAULT,
+        offers: vec![Offer::new(of(OperationName::from_static("collect")))],
+        worker: WorkerId::from_static("w"),
+        limit: 1,
+        lease: Duration::from_secs(30),
+        start_if_safe: false,
+    };
+    let record = opened.ledger().claim(claim).await.unwrap().remove(0);
+    let cause = Cause::new(CauseKind::NotRetryable, "no answer about ada@example.com");
+    let settle =
+        Command::Settle { token: record.token, outcome: Outcome::Unknown { cause, retry_after: None } };
+    let orders = [Command::Start { token: record.token }, settle]
+        .map(|command| Order { id: record.id.clone(), command });
+    assert!(opened.ledger().apply(orders.into()).await.unwrap().iter().all(Result::is_ok));
+    let shown = on(store, &["show", "invoice:lost_1:collect"]).out;
+    assert!(shown.contains("cause    [redacted] (not_retryable)") && !shown.contains("no answer"), "{shown}");
+    for command in [&["show", "invoice:lost_1:collect", "--json"][..], &["list", "--json"]] {
+        assert_eq!(json_of(&on(store, command))["cause"]["detail"], "[redacted]");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_declared_is_not_shown_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    what_is_not_declared_is_not_shown(&format!("sqlite:{}", folder.path().join("ratchet.db").display()))
+        .await;
 }

@@ -73,6 +73,24 @@ async fn a_body_that_is_too_large_is_refused() {
     server.run(&key).await;
 }
 
+#[tokio::test]
+async fn a_success_is_taken_however_large_its_report_is_and_kept_without_its_result() {
+    let server = Server::start_with(Store::file(), &["--body", "2000"]);
+    let (producer, key) = (server.producer(), server.worker());
+    let step = working::enqueue(&server, &producer, "order:1", json!({})).await;
+    let worker = ByHand::registered(&server, &key, "w", "charge").await;
+    let job = worker.job().await;
+    // The result stands before the status.
+    let output = |bytes| json!({"status": "SUCCEEDED", "output": "x".repeat(bytes)});
+    assert_eq!(
+        worker.report(&job, output(250_000)).await,
+        (200, json!({"accepted": true, "state": "SUCCEEDED"}))
+    );
+    let (_, step) = server.get(&producer, &format!("/steps/{}", step["stepId"].as_str().unwrap())).await;
+    assert_eq!(step["output"], Value::Null);
+    assert_eq!(step["error"], "unstorable_result: the report was too large for it");
+}
+
 /// What the server sends before it closes the connection.
 fn until_closed(stream: &mut TcpStream) -> String {
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

@@ -8,4 +8,5 @@ mod operating;
 mod producing;
 mod schema;
 mod support;
+mod waiting;
 mod working;

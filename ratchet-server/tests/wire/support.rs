@@ -40,6 +40,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// A claim is answered at once unless a test says otherwise.
     pub(crate) fn start(store: Store) -> Self {
         Self::start_with(store, &[])
     }
@@ -48,6 +49,7 @@ impl Server {
         let mut child = program()
             .args(["serve", "--store", &store.url(), "--listen", "127.0.0.1:0", "--log", "error"])
             .args(arguments)
+            .args(if arguments.contains(&"--claim-wait") { [].as_slice() } else { &["--claim-wait", "0"] })
             .stdout(Stdio::piped())
             .spawn()
             .expect("the program starts");

@@ -5,12 +5,15 @@ use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
 use ratchet::http::reqwest::Method;
+use ratchet::ledger::Declaration;
+use ratchet::{HiddenPath, HiddenPaths, OperationName, Ratchet, Version};
 use serde_json::{Value, json};
 
 use crate::support::{Server, Store, answer, printed, python};
 
 async fn what_a_killed_worker_had_sent_is_sent_again_under_the_same_key(store: Store) {
-    let server = Server::start(store);
+    // As it is unless told otherwise: the client waits for its claims as for every answer.
+    let server = Server::start_with(store, &["--claim-wait", "2"]);
     let folder = tempfile::tempdir().unwrap();
     let destination = folder.path().join("effects").display().to_string();
     let (producer, worker) = (server.producer(), server.worker());
@@ -258,4 +261,63 @@ async fn a_result_that_cannot_be_stored_is_a_success_without_one() {
     let (_, found) = server.get(&producer, &format!("/steps/{}", step["stepId"].as_str().unwrap())).await;
     assert_eq!((&found["state"], found.get("output")), (&json!("SUCCEEDED"), None));
     assert!(found["error"].as_str().unwrap().starts_with("unstorable_result"), "{found}");
+}
+
+#[tokio::test]
+async fn a_success_that_is_reported_after_the_lease_went_on_counts() {
+    let server = Server::start(Store::file());
+    let (producer, key) = (server.producer(), server.worker());
+    let quick = json!({
+        "preset": "CUSTOM", "maxAttempts": 5, "initialDelayMs": 100, "multiplier": 1.0, "maxDelayMs": 100,
+        "jitterPercent": 0.0
+    });
+    let set = server.request(Method::PUT, &server.operator(), "/endpoints/charge/policy");
+    let set = set.header("content-type", "application/json").body(quick.to_string());
+    assert_eq!(answer(set).await.0, 200);
+    let step = enqueue(&server, &producer, "order:1:charge", json!({"timeoutMs": 1000})).await;
+    let first = ByHand::registered(&server, &key, "first", "charge").await;
+    let second = ByHand::registered(&server, &key, "second", "charge").await;
+    let late = first.job().await;
+    let current = loop {
+        match second.claim().await {
+            (200, claimed) => break claimed["job"].clone(),
+            _ => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
+        }
+    };
+    let (status, told) = first.report(&late, json!({"status": "SUCCEEDED", "output": "charged"})).await;
+    assert_eq!((status, &told["code"]), (422, &json!("LEASE_SUPERSEDED")));
+    let failed = json!({"status": "FAILED", "error": "reset", "retryable": true});
+    assert_eq!(second.report(&current, failed).await.1["state"], "SUCCEEDED");
+    let (_, found) = server.get(&producer, &format!("/steps/{}", step["stepId"].as_str().unwrap())).await;
+    assert_eq!((&found["state"], &found["output"]), (&json!("SUCCEEDED"), &json!("charged")));
+}
+
+#[tokio::test]
+async fn what_a_worker_said_is_whole_for_the_producer_and_redacted_for_others() {
+    let server = Server::start(Store::file());
+    let (producer, key, operator) = (server.producer(), server.worker(), server.operator());
+    let input = json!({"email": "ada@example.com"});
+    let step = enqueue(&server, &producer, "order:1:charge", json!({"input": input})).await;
+    let worker = ByHand::registered(&server, &key, "w", "charge").await;
+    let job = worker.job().await;
+    let failed = json!({"status": "FAILED", "error": "402 for ada@example.com", "retryable": false});
+    assert_eq!(worker.report(&job, failed).await.1["state"], "UNCERTAIN");
+    let of_step = format!("/steps/{}", step["stepId"].as_str().unwrap());
+    let of_run = format!("/runs/{}/steps", step["runId"].as_str().unwrap());
+    let errors = async |key: &str| {
+        let (_, one) = server.get(key, &of_step).await;
+        let (_, all) = server.get(key, &of_run).await;
+        [one["error"].clone(), all["steps"][0]["error"].clone()]
+    };
+    assert_eq!(errors(&producer).await, ["not_retryable: 402 for ada@example.com"; 2]);
+    assert_eq!(errors(&operator).await, ["not_retryable", "not_retryable"]);
+    let ratchet = Ratchet::open(&server.store.url()).await.unwrap();
+    let (operation, version) = (OperationName::from_static("charge"), Version::from_static("1"));
+    let email = HiddenPath::default().field("email");
+    let declared = Declaration {
+        hidden: HiddenPaths::new([email]),
+        ..Declaration::new(operation, version, "order:<id>")
+    };
+    ratchet.ledger().declare(vec![declared]).await.unwrap();
+    assert_eq!(errors(&operator).await, ["not_retryable: 402 for [redacted]"; 2]);
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// What was asked for, and what was done about it.
 #[derive(Default)]
@@ -9,6 +10,8 @@ pub(super) struct Destination(Mutex<Books>);
 
 #[derive(Default)]
 struct Books {
+    /// When orders were asked for that no worker has come with yet.
+    asked: HashMap<u64, Instant>,
     /// Orders whose enqueueing was answered.
     accepted: HashSet<u64>,
     /// How often each key came.
@@ -38,6 +41,15 @@ pub(crate) struct Count {
 impl Destination {
     fn books(&self) -> MutexGuard<'_, Books> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn ask(&self, order: u64) {
+        self.books().asked.insert(order, Instant::now());
+    }
+
+    /// How long it took until a worker has an order; `None` if one had it before.
+    pub(super) fn picked_up(&self, order: u64) -> Option<Duration> {
+        self.books().asked.remove(&order).map(|asked| asked.elapsed())
     }
 
     pub(super) fn accept(&self, order: u64) {

@@ -20,14 +20,8 @@ use tokio_util::sync::CancellationToken;
 use destination::Destination;
 use latency::Latencies;
 pub(crate) use report::Report;
+pub(crate) use server::Kind;
 use server::{Served, Usage};
-
-/// Which store the server has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Kind {
-    Sqlite,
-    Postgres,
-}
 
 /// What is done for how long.
 #[derive(Debug, Clone)]
@@ -41,6 +35,8 @@ pub(crate) struct Plan {
     pub(crate) pace: Duration,
     /// Between two claims of a worker to which nothing was given.
     pub(crate) idle: Duration,
+    /// How long the server lets a claim wait.
+    pub(crate) claim_wait: Duration,
     /// Between two looks at the server's memory.
     pub(crate) sample: Duration,
     /// How long an attempt may take: what a worker drops is taken up by another one after as long.
@@ -71,7 +67,7 @@ struct Shared {
 const PATIENCE: Duration = Duration::from_mins(3);
 
 pub(crate) async fn run(plan: &Plan) -> Report {
-    let served = Served::start(plan).await;
+    let served = Served::start(plan.store, plan.claim_wait).await;
     let shared = Arc::new(Shared {
         address: served.address.clone(),
         producer_key: served.key("producer"),

@@ -38,6 +38,7 @@ async fn enqueue(shared: &Shared, line: &mut Line, path: &str) {
         "idempotencyKey": format!("order:{order}:charge"),
         "timeoutMs": u64::try_from(shared.plan.attempt.as_millis()).unwrap_or(u64::MAX)
     });
+    shared.destination.ask(order);
     let begun = Instant::now();
     let answer = sent(shared, line, path, &body).await;
     shared.latencies.add("enqueue", begun.elapsed());

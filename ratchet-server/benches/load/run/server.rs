@@ -2,10 +2,16 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::{Kind, Plan};
+/// Which store the server has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Kind {
+    Sqlite,
+    Postgres,
+}
 
 /// `ratchet serve` with a store of its own.
 pub(super) struct Served {
@@ -31,15 +37,21 @@ pub(crate) struct Usage {
 }
 
 impl Served {
-    pub(super) async fn start(plan: &Plan) -> Self {
-        let (store, room) = store(plan.store).await;
-        let mut child = program()
-            .args(["serve", "--store", &store, "--listen", "127.0.0.1:0", "--log", "error"])
+    pub(super) async fn start(kind: Kind, claim_wait: Duration) -> Self {
+        Self::start_as(kind, |store| {
+            let mut command = program();
+            command.args(["serve", "--store", store, "--listen", "127.0.0.1:0", "--log", "error"]);
             // All workers have one key here, and all producers another one.
-            .args(["--rate", "100000"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
+            command.args(["--rate", "100000", "--claim-wait", &claim_wait.as_secs().to_string()]);
+            command
+        })
+        .await
+    }
+
+    /// Another program that serves a store, and says where as `ratchet serve` does.
+    pub(super) async fn start_as(kind: Kind, command: impl FnOnce(&str) -> Command) -> Self {
+        let (store, room) = store(kind).await;
+        let mut child = command(&store).stdout(Stdio::piped()).spawn().expect("the program starts");
         let mut first = String::new();
         let stdout = child.stdout.take().expect("standard output is a pipe");
         BufReader::new(stdout).read_line(&mut first).expect("the program says where it listens");

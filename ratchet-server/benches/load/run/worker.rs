@@ -60,6 +60,9 @@ async fn claimed(shared: &Shared, line: &mut Line, id: &str) -> Result<Value, Du
 async fn execute(shared: &Shared, line: &mut Line, id: &str, job: &Value) {
     let key = job["idempotencyKey"].as_str().expect("a job has a key");
     let order = job["input"]["order"].as_u64().expect("the input comes as it was given");
+    if let Some(took) = shared.destination.picked_up(order) {
+        shared.latencies.add("enqueue to job", took);
+    }
     shared.destination.apply(key, order);
     sleep(ACT).await;
     // A first attempt, so that everything ends.

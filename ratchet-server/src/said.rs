@@ -1,24 +1,51 @@
 //! What programs said about failures, as people may see it: an error often repeats what it is about.
 
-use ratchet::{Cause, CauseKind, HiddenPaths, Payload, Record};
+use std::collections::HashMap;
+
+use ratchet::ledger::{Served, SharedLedger};
+use ratchet::{Cause, CauseKind, HiddenPaths, LedgerError, Payload, Record};
 use serde_json::Value;
 
-use super::words::foreign;
+use crate::terminal::harmless;
 
-const HIDDEN: &str = "[redacted]";
+/// What stands in the place of what is hidden.
+pub(crate) const HIDDEN: &str = "[redacted]";
 
 /// Shorter words than this stand in texts by chance.
 const SHORTEST_WORD: usize = 3;
 
 /// Shows the texts of one record without what is hidden of its input and result. Where no worker has declared what that is,
 /// only the words of our own are shown.
-pub(super) struct Said {
+///
+/// Every way out goes through here: the pages, the commands for people and for programs, and the answers to operators.
+pub(crate) struct Said {
     /// The words that are hidden, in lower case; `None` where it is not known which.
     hidden: Option<Vec<String>>,
 }
 
+/// The same for several records: each operation and version is asked about once.
+pub(crate) struct Declarations<'a> {
+    ledger: &'a SharedLedger,
+    known: HashMap<Served, Option<HiddenPaths>>,
+}
+
+impl<'a> Declarations<'a> {
+    pub(crate) fn of(ledger: &'a SharedLedger) -> Self {
+        Self { ledger, known: HashMap::new() }
+    }
+
+    pub(crate) async fn said(&mut self, record: &Record) -> Result<Said, LedgerError> {
+        let served = record.served();
+        if !self.known.contains_key(&served) {
+            let declared = self.ledger.hidden(served.clone()).await?;
+            self.known.insert(served.clone(), declared);
+        }
+        Ok(Said::of(record, self.known.get(&served).and_then(Option::as_ref)))
+    }
+}
+
 impl Said {
-    pub(super) fn of(record: &Record, declared: Option<&HiddenPaths>) -> Self {
+    pub(crate) fn of(record: &Record, declared: Option<&HiddenPaths>) -> Self {
         let hidden = declared.map(|paths| {
             let mut words = Vec::new();
             for payload in std::iter::once(&record.input).chain(&record.result) {
@@ -32,13 +59,18 @@ impl Said {
         Self { hidden }
     }
 
-    /// What was said, or nothing if it may not be shown.
-    pub(super) fn told(&self, cause: &Cause) -> String {
+    /// What was said; `None` if it may not be shown.
+    pub(crate) fn told(&self, cause: &Cause) -> Option<String> {
         match &self.hidden {
-            Some(words) => foreign(&without(cause.detail(), words)),
-            None if is_ours(cause.kind()) => foreign(cause.detail()),
-            None => String::new(),
+            Some(words) => Some(harmless(&without(cause.detail(), words))),
+            None if is_ours(cause.kind()) || cause.detail().is_empty() => Some(harmless(cause.detail())),
+            None => None,
         }
+    }
+
+    /// The same with a mark in the place of what may not be shown.
+    pub(crate) fn told_or_hidden(&self, cause: &Cause) -> String {
+        self.told(cause).unwrap_or_else(|| HIDDEN.to_owned())
     }
 }
 
@@ -155,7 +187,9 @@ mod tests {
     #[test]
     fn where_nothing_is_declared_only_our_own_words_are_shown() {
         let said = Said { hidden: None };
-        assert_eq!(said.told(&Cause::new(CauseKind::Failed, "ada@example.com")), "");
-        assert_eq!(said.told(&Cause::new(CauseKind::LeaseLost, "no report")), "no report");
+        assert_eq!(said.told(&Cause::new(CauseKind::Failed, "ada@example.com")), None);
+        assert_eq!(said.told_or_hidden(&Cause::new(CauseKind::Failed, "ada@example.com")), "[redacted]");
+        assert_eq!(said.told_or_hidden(&Cause::new(CauseKind::Failed, "")), "");
+        assert_eq!(said.told(&Cause::new(CauseKind::LeaseLost, "no report")).as_deref(), Some("no report"));
     }
 }

@@ -1,0 +1,281 @@
+//! Claims that wait for a job. Those that look for the same share one look: how many workers are idle costs the store nothing.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ratchet::Namespace;
+use ratchet::ledger::Offer;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+/// What another program makes due is found after this, also where the store tells nobody of it.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// How long a look that found nothing is followed by none, for each kind of claims that there is: all kinds together look
+/// no more than 200 times in a second in vain, however often something is enqueued that is none of theirs.
+const REST: Duration = Duration::from_millis(5);
+
+/// What a claim looks for.
+type Wanted = (Namespace, Vec<Offer>);
+
+/// The claims of this server that wait.
+pub(crate) struct Waiting {
+    wakeups: watch::Receiver<u64>,
+    places: Arc<Semaphore>,
+    kinds: Mutex<HashMap<Wanted, Arc<Kind>>>,
+}
+
+/// All claims that look for the same.
+struct Kind {
+    /// The one that waits for something to be due; the others wait for its place, in the order in which they came.
+    turn: Arc<Semaphore>,
+    quiet: Mutex<Option<Quiet>>,
+}
+
+/// A look has found nothing.
+#[derive(Clone, Copy)]
+struct Quiet {
+    /// What the store had made due before the look.
+    seen: u64,
+    /// No look before this.
+    rests_until: Instant,
+    /// By then something may be due of itself.
+    until: Instant,
+}
+
+/// One claim, from its first look to the end of its wait.
+pub(crate) struct Waiter<'a> {
+    waiting: &'a Waiting,
+    kind: Arc<Kind>,
+    wakeups: watch::Receiver<u64>,
+    /// The end of the wait; `None` for a claim that looks once, whatever others have found.
+    deadline: Option<Instant>,
+    looked: bool,
+    /// What the store had made due before the look that comes now.
+    seen: u64,
+    place: Option<OwnedSemaphorePermit>,
+    turn: Option<OwnedSemaphorePermit>,
+}
+
+impl Waiting {
+    /// For a store that tells by `wakeups` that something may be due. No more than `places` claims wait at once; others are
+    /// told at once that there is nothing.
+    pub(super) fn new(wakeups: watch::Receiver<u64>, places: usize) -> Self {
+        Self { wakeups, places: Arc::new(Semaphore::new(places)), kinds: Mutex::default() }
+    }
+
+    /// A claim that waits for no longer than `patience`; without any, it looks once.
+    pub(crate) fn claim(&self, namespace: &Namespace, offers: &[Offer], patience: Duration) -> Waiter<'_> {
+        Waiter {
+            waiting: self,
+            kind: self.kind((namespace.clone(), offers.to_vec())),
+            wakeups: self.wakeups.clone(),
+            deadline: (!patience.is_zero()).then(|| Instant::now() + patience),
+            looked: false,
+            seen: 0,
+            place: None,
+            turn: None,
+        }
+    }
+
+    fn kind(&self, wanted: Wanted) -> Arc<Kind> {
+        let mut kinds = self.kinds();
+        if !kinds.contains_key(&wanted) {
+            kinds.retain(|_, kind| Arc::strong_count(kind) > 1);
+        }
+        let new = || Arc::new(Kind { turn: Arc::new(Semaphore::new(1)), quiet: Mutex::default() });
+        Arc::clone(kinds.entry(wanted).or_insert_with(new))
+    }
+
+    fn kinds(&self) -> MutexGuard<'_, HashMap<Wanted, Arc<Kind>>> {
+        self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kind {
+    fn quiet(&self) -> MutexGuard<'_, Option<Quiet>> {
+        self.quiet.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiter<'_> {
+    /// Ready when a look may find something; `false` when the wait is over.
+    ///
+    /// While looks find something, everybody looks at once. When one has found nothing, one claim waits for what comes, and
+    /// the next one when that has a job.
+    pub(crate) async fn may_look(&mut self) -> bool {
+        let Some(deadline) = self.deadline else { return !std::mem::replace(&mut self.looked, true) };
+        if self.turn.is_none() && self.rests_until().is_none() {
+            return true;
+        }
+        if self.place.is_none() {
+            self.place = Arc::clone(&self.waiting.places).try_acquire_owned().ok();
+        }
+        self.place.is_some() && timeout_at(deadline, self.worth_a_look()).await.is_ok()
+    }
+
+    async fn worth_a_look(&mut self) {
+        if self.turn.is_none() {
+            self.turn = Arc::clone(&self.kind.turn).acquire_owned().await.ok();
+        }
+        while let Some((until, wakes)) = self.rests_until() {
+            tokio::select! {
+                () = sleep_until(until) => {}
+                changed = self.wakeups.changed(), if wakes => if changed.is_err() { sleep_until(until).await },
+            }
+        }
+    }
+
+    /// Until when no look is worth it, and whether the store may say otherwise before.
+    fn rests_until(&mut self) -> Option<(Instant, bool)> {
+        self.seen = *self.wakeups.borrow_and_update();
+        let (quiet, now) = ((*self.kind.quiet())?, Instant::now());
+        if now < quiet.rests_until {
+            return Some((quiet.rests_until, false));
+        }
+        (self.seen == quiet.seen && now < quiet.until).then_some((quiet.until, true))
+    }
+
+    /// The look has found a job.
+    pub(crate) fn found(&self) {
+        *self.kind.quiet() = None;
+    }
+
+    /// The look has found nothing, and nothing is due before `next_due`, as far as is known.
+    pub(crate) fn found_nothing(&self, next_due: Option<Duration>) {
+        let now = Instant::now();
+        let kinds = u32::try_from(self.waiting.kinds().len()).unwrap_or(u32::MAX);
+        let until = now + next_due.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN);
+        let rests_until = now + REST.saturating_mul(kinds).min(LOOK_AGAIN);
+        *self.kind.quiet() = Some(Quiet { seen: self.seen, rests_until, until });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratchet::ledger::Served;
+    use ratchet::{OperationName, Version};
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(2);
+
+    fn offers(operation: &'static str) -> Vec<Offer> {
+        let (operation, version) = (OperationName::from_static(operation), Version::from_static("1"));
+        vec![Offer::new(Served { operation, version })]
+    }
+
+    fn claim<'a>(waiting: &'a Waiting, operation: &'static str) -> Waiter<'a> {
+        waiting.claim(&Namespace::DEFAULT, &offers(operation), PATIENCE)
+    }
+
+    /// A store that nothing is due in, as one claim has found out.
+    async fn quiet(wakeups: &watch::Sender<u64>, places: usize) -> Waiting {
+        let waiting = Waiting::new(wakeups.subscribe(), places);
+        let mut first = claim(&waiting, "charge");
+        assert!(first.may_look().await);
+        first.found_nothing(None);
+        waiting
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_claim_looks_when_something_is_made_due_and_the_next_one_when_that_has_a_job() {
+        let wakeups = watch::Sender::new(0);
+        let waiting = quiet(&wakeups, 9).await;
+        let (mut one, mut other) = (claim(&waiting, "charge"), claim(&waiting, "charge"));
+        let made_due = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            wakeups.send_modify(|count| *count += 1);
+        };
+        let begun = Instant::now();
+        let looks = async {
+            assert!(one.may_look().await);
+            begun.elapsed()
+        };
+        let waits = tokio::time::timeout(Duration::from_millis(200), other.may_look());
+        let ((), looked, waited) = tokio::join!(made_due, looks, waits);
+        assert_eq!(looked, Duration::from_millis(100));
+        assert!(waited.is_err());
+        one.found();
+        drop(one);
+        assert!(other.may_look().await);
+        assert_eq!(begun.elapsed(), Duration::from_millis(200));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_has_an_end_and_looks_are_made_meanwhile_for_what_nobody_tells() {
+        let wakeups = watch::Sender::new(0);
+        let waiting = quiet(&wakeups, 9).await;
+        let begun = Instant::now();
+        let mut one = claim(&waiting, "charge");
+        let mut looks = Vec::new();
+        while one.may_look().await {
+            looks.push(begun.elapsed().as_millis());
+            one.found_nothing(None);
+        }
+        assert_eq!(looks, [500, 1000, 1500, 2000]);
+        assert_eq!(begun.elapsed(), PATIENCE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_due_by_itself_is_looked_for_in_time_but_not_without_rest() {
+        let wakeups = watch::Sender::new(0);
+        let waiting = quiet(&wakeups, 9).await;
+        let mut one = claim(&waiting, "charge");
+        one.found_nothing(Some(Duration::from_millis(40)));
+        let begun = Instant::now();
+        assert!(one.may_look().await);
+        assert_eq!(begun.elapsed(), Duration::from_millis(40));
+        one.found_nothing(Some(Duration::ZERO));
+        wakeups.send_modify(|count| *count += 1);
+        assert!(one.may_look().await);
+        assert_eq!(begun.elapsed(), Duration::from_millis(40) + REST);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn claims_for_other_things_do_not_wait_for_each_other() {
+        let wakeups = watch::Sender::new(0);
+        let waiting = quiet(&wakeups, 9).await;
+        let begun = Instant::now();
+        let _heads = tokio::time::timeout(REST, claim(&waiting, "charge").may_look()).await;
+        assert!(claim(&waiting, "refund").may_look().await);
+        assert_eq!(begun.elapsed(), REST);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_claim_without_patience_looks_once_whatever_others_have_found() {
+        let wakeups = watch::Sender::new(0);
+        let waiting = quiet(&wakeups, 9).await;
+        let mut one = waiting.claim(&Namespace::DEFAULT, &offers("charge"), Duration::ZERO);
+        assert!(one.may_look().await);
+        one.found_nothing(None);
+        assert!(!one.may_look().await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_claims_wait_than_there_are_places() {
+        let wakeups = watch::Sender::new(0);
+        let waiting = quiet(&wakeups, 1).await;
+        let begun = Instant::now();
+        let (mut one, mut other) = (claim(&waiting, "charge"), claim(&waiting, "charge"));
+        let waits = async {
+            while one.may_look().await {
+                one.found_nothing(None);
+            }
+        };
+        tokio::join!(waits, async {
+            assert!(!other.may_look().await);
+            assert_eq!(begun.elapsed(), Duration::ZERO);
+        });
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn kinds_that_nobody_asks_for_any_more_are_forgotten() {
+        let wakeups = watch::Sender::new(0);
+        let waiting = quiet(&wakeups, 9).await;
+        drop(claim(&waiting, "refund"));
+        let _one = claim(&waiting, "ship");
+        assert_eq!(waiting.kinds().len(), 1);
+    }
+}
