@@ -1,5 +1,7 @@
 //! Operations on a Restate engine: the server of `cargo xtask restate`, one node for each test.
 
+#![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
+
 #[path = "../../ratchet-restate/tests/support/server.rs"]
 mod server;
 mod support;

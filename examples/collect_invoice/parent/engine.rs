@@ -31,7 +31,7 @@ impl Engine {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
-        let ready = tokio::time::timeout(Duration::from_secs(60), registered).await;
+        let ready = tokio::time::timeout(Duration::from_mins(1), registered).await;
         ready.map_err(|_| "the engine does not answer: is it there, and can it reach this machine?")?;
         // It is free again as soon as it is known, for the worker.
         let any_port = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);

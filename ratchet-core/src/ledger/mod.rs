@@ -250,8 +250,6 @@ pub struct Capabilities {
     pub durable: bool,
     /// A submission can take part in the caller's own database transaction.
     pub transactional_submit: bool,
-    /// Retention is honoured per record.
-    pub per_record_retention: bool,
     /// The limit of an operation holds over all workers.
     pub operation_limits: bool,
 }
@@ -260,29 +258,19 @@ impl Capabilities {
     /// What a ledger in a database can do.
     #[must_use]
     pub const fn of_database() -> Self {
-        Self { durable: true, transactional_submit: true, per_record_retention: true, operation_limits: true }
+        Self { durable: true, transactional_submit: true, operation_limits: true }
     }
 
     /// What a ledger in a distributed engine can do.
     #[must_use]
     pub const fn of_engine() -> Self {
-        Self {
-            durable: true,
-            transactional_submit: false,
-            per_record_retention: true,
-            operation_limits: false,
-        }
+        Self { durable: true, transactional_submit: false, operation_limits: false }
     }
 
     /// What a ledger in memory can do.
     #[must_use]
     pub const fn of_memory() -> Self {
-        Self {
-            durable: false,
-            transactional_submit: false,
-            per_record_retention: true,
-            operation_limits: true,
-        }
+        Self { durable: false, transactional_submit: false, operation_limits: true }
     }
 
     /// # Errors

@@ -36,7 +36,7 @@ impl Server {
 
     /// The address that a ledger is opened at.
     pub(crate) fn url(&self) -> String {
-        url_of([&self.node].into_iter())
+        url_of(std::slice::from_ref(&self.node))
     }
 
     /// Kills the node without warning, and starts it again on what it has on its disk.
@@ -79,13 +79,13 @@ impl Cluster {
 
     /// The address of all nodes.
     pub(crate) fn url(&self) -> String {
-        url_of(self.nodes.iter())
+        url_of(&self.nodes)
     }
 }
 
-fn url_of<'a>(nodes: impl Iterator<Item = &'a Node> + Clone) -> String {
+fn url_of(nodes: &[Node]) -> String {
     let all = |port: fn(&Ports) -> u16| {
-        let hosts = nodes.clone().map(|node| format!("127.0.0.1:{}", port(&node.ports)));
+        let hosts = nodes.iter().map(|node| format!("127.0.0.1:{}", port(&node.ports)));
         hosts.collect::<Vec<_>>().join(",")
     };
     format!("restate://{}?admin={}", all(|ports| ports.ingress), all(|ports| ports.admin))
