@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ratchet::ledger::{Document, DocumentId, DocumentQuery, DocumentWrite, DocumentWritten, SharedLedger};
 use ratchet::{DocumentKind, DocumentName, LedgerError, Namespace, PayloadError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 
 /// For how long [`Shelf::recent`] answers from memory: a key that is revoked elsewhere is good for so long.
 const RECENT: Duration = Duration::from_secs(2);
@@ -228,7 +229,7 @@ mod tests {
     }
 
     /// Whoever makes names up asks the store for each, and has nothing forgotten that there is.
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn names_that_strangers_make_up_take_no_place_of_what_there_is() {
         let shelf = Shelf::new(MemoryLedger::new());
         let namespace = Namespace::DEFAULT;
@@ -240,5 +241,22 @@ mod tests {
         let id = id_of::<Note>(&namespace, "real").unwrap();
         assert!(shelf.remembered(&id).is_some_and(|seen| seen.document.is_some()));
         assert_eq!(shelf.memory.lock().unwrap().missing.len(), MOST_MISSING);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_too_old_to_be_of_use_is_forgotten() {
+        let shelf = Shelf::new(MemoryLedger::new());
+        let namespace = Namespace::DEFAULT;
+        assert!(shelf.create(&namespace, "real", &Note).await.unwrap());
+        assert!(shelf.recent::<Note>(&namespace, "real").await.unwrap().is_some());
+        assert!(shelf.recent::<Note>(&namespace, "made-up").await.unwrap().is_none());
+        let in_memory = || {
+            shelf.tidy();
+            let memory = shelf.memory.lock().unwrap();
+            (memory.found.len(), memory.missing.len())
+        };
+        assert_eq!(in_memory(), (1, 1));
+        tokio::time::advance(RECENT).await;
+        assert_eq!(in_memory(), (0, 0));
     }
 }

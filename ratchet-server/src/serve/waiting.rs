@@ -16,6 +16,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// no more than 200 times in a second in vain, however often something is enqueued that is none of theirs.
 const REST: Duration = Duration::from_millis(5);
 
+/// How many claims that look for the same look at once while looks find something: what is beyond would only wait for the store.
+const LOOKS_AT_ONCE: usize = 32;
+
 /// What a claim looks for.
 type Wanted = (Namespace, Vec<Offer>);
 
@@ -28,6 +31,8 @@ pub(crate) struct Waiting {
 
 /// All claims that look for the same.
 struct Kind {
+    /// Those that look while looks find something.
+    looks: Arc<Semaphore>,
     /// The one that waits for something to be due; the others wait for its place, in the order in which they came.
     turn: Arc<Semaphore>,
     quiet: Mutex<Option<Quiet>>,
@@ -55,6 +60,7 @@ pub(crate) struct Waiter<'a> {
     /// What the store had made due before the look that comes now.
     seen: u64,
     place: Option<OwnedSemaphorePermit>,
+    look: Option<OwnedSemaphorePermit>,
     turn: Option<OwnedSemaphorePermit>,
 }
 
@@ -75,6 +81,7 @@ impl Waiting {
             looked: false,
             seen: 0,
             place: None,
+            look: None,
             turn: None,
         }
     }
@@ -84,7 +91,10 @@ impl Waiting {
         if !kinds.contains_key(&wanted) {
             kinds.retain(|_, kind| Arc::strong_count(kind) > 1);
         }
-        let new = || Arc::new(Kind { turn: Arc::new(Semaphore::new(1)), quiet: Mutex::default() });
+        let new = || {
+            let (looks, turn) = (Semaphore::new(LOOKS_AT_ONCE), Semaphore::new(1));
+            Arc::new(Kind { looks: Arc::new(looks), turn: Arc::new(turn), quiet: Mutex::default() })
+        };
         Arc::clone(kinds.entry(wanted).or_insert_with(new))
     }
 
@@ -102,11 +112,14 @@ impl Kind {
 impl Waiter<'_> {
     /// Ready when a look may find something; `false` when the wait is over.
     ///
-    /// While looks find something, everybody looks at once. When one has found nothing, one claim waits for what comes, and
-    /// the next one when that has a job.
+    /// While looks find something, many look at once. When one has found nothing, one claim waits for what comes, and the next
+    /// one when that has a job.
     pub(crate) async fn may_look(&mut self) -> bool {
         let Some(deadline) = self.deadline else { return !std::mem::replace(&mut self.looked, true) };
-        if self.turn.is_none() && self.rests_until().is_none() {
+        if self.look.is_none() && self.turn.is_none() {
+            self.look = Arc::clone(&self.kind.looks).try_acquire_owned().ok();
+        }
+        if self.look.is_some() && self.rests_until().is_none() {
             return true;
         }
         if self.place.is_none() {
@@ -117,6 +130,13 @@ impl Waiter<'_> {
 
     async fn worth_a_look(&mut self) {
         if self.turn.is_none() {
+            if self.look.is_none() {
+                self.look = Arc::clone(&self.kind.looks).acquire_owned().await.ok();
+            }
+            if self.rests_until().is_none() {
+                return;
+            }
+            self.look = None;
             self.turn = Arc::clone(&self.kind.turn).acquire_owned().await.ok();
         }
         while let Some((until, wakes)) = self.rests_until() {
@@ -201,6 +221,25 @@ mod tests {
         drop(one);
         assert!(other.may_look().await);
         assert_eq!(begun.elapsed(), Duration::from_millis(200));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_claims_look_at_once_than_the_store_is_good_for() {
+        let wakeups = watch::Sender::new(0);
+        let waiting = Waiting::new(wakeups.subscribe(), 99);
+        let mut looking: Vec<_> = (0..32).map(|_| claim(&waiting, "charge")).collect();
+        for one in &mut looking {
+            assert!(one.may_look().await);
+        }
+        let (mut next, begun) = (claim(&waiting, "charge"), Instant::now());
+        assert!(tokio::time::timeout(REST, next.may_look()).await.is_err());
+        looking.pop();
+        assert!(next.may_look().await);
+        // Nobody looks in vain after one that has found nothing.
+        looking[0].found_nothing(None);
+        drop(looking);
+        assert!(claim(&waiting, "charge").may_look().await);
+        assert_eq!(begun.elapsed(), REST + LOOK_AGAIN);
     }
 
     #[tokio::test(start_paused = true)]
