@@ -2,31 +2,31 @@
 //! out of JSON.
 
 use ratchet_core::decide::{SubmitDecision, decide_beside};
-use ratchet_core::{After, GroupId, Record, Submission, Submitted, Timestamp, serde_json};
-use serde::Serialize;
+use ratchet_core::{After, GroupId, Record, Submission, Submitted, Timestamp};
 use sqlx::SqliteConnection;
 
 use crate::error::{Fault, While as _};
 use crate::hex;
 use crate::row::{ROWS_PER_STATEMENT, rows_as_json};
+use crate::terms;
 
 /// Makes records of the rows in `?1`: a key, a fingerprint, an input and a place in a trace each.
 macro_rules! insert {
     () => {
         "INSERT INTO ratchet_records (namespace, operation, key, generation, version, fingerprint, queue, priority, \
-             created_at, state, ready_at, policy, contract, input, group_id, after_id, comes_after, \
-             trace) \
-         SELECT ?2, ?3, value ->> 0, ?4, ?5, unhex(value ->> 1), ?6, ?7, ?8, ?9, ?10, ?11, ?12, value ->> 2, ?13, ?14, \
-             ?15, value ->> 3 FROM json_each(?1)"
+             created_at, state, ready_at, terms, input, group_id, after_id, comes_after, trace) \
+         SELECT ?2, ?3, n.value ->> 0, ?4, ?5, unhex(n.value ->> 1), ?6, ?7, ?8, ?9, ?10, t.id, n.value ->> 2, ?12, \
+             ?13, ?14, n.value ->> 3 \
+         FROM ratchet_terms AS t CROSS JOIN json_each(?1) AS n WHERE t.terms = ?11"
     };
 }
 
 const INSERT: &str = insert!();
 
-/// Only if none of the keys is taken.
+/// Only if none of the keys is taken, and their policy and contract were on record before.
 const INSERT_ALL_OR_NONE: &str = concat!(
     insert!(),
-    " WHERE NOT EXISTS (SELECT 1 FROM json_each(?1) AS w CROSS JOIN ratchet_records AS r \
+    " AND NOT EXISTS (SELECT 1 FROM json_each(?1) AS w CROSS JOIN ratchet_records AS r \
             INDEXED BY ratchet_records_identity \
             WHERE r.namespace = ?2 AND r.operation = ?3 AND r.key = w.value ->> 0) \
         AND NOT EXISTS (SELECT 1 FROM json_each(?1) AS w CROSS JOIN ratchet_tombstones AS t \
@@ -40,8 +40,10 @@ pub(crate) async fn records(
     after: Option<i64>,
 ) -> Result<(), Fault> {
     for alike in records.chunk_by(|one, next| are_alike(one, next)) {
+        let terms = terms::of(alike[0])?;
+        terms::put_on_record(connection, &[&terms]).await?;
         for rows in alike.chunks(ROWS_PER_STATEMENT) {
-            run(connection, INSERT, rows, after).await?;
+            run(connection, INSERT, rows, &terms, after).await?;
         }
     }
     Ok(())
@@ -51,7 +53,7 @@ pub(crate) async fn records(
 pub(crate) enum Inserted {
     /// All of them are on record.
     All(Vec<Submitted>),
-    /// None of them, since some key is taken.
+    /// None of them, since some key is taken or the terms are new.
     NoneOfThem,
     /// They differ in more than one statement can say.
     NotTried,
@@ -77,7 +79,8 @@ pub(crate) async fn submit_if_first(
     if !fits || !are_distinct(&rows) {
         return Ok(Inserted::NotTried);
     }
-    if run(connection, INSERT_ALL_OR_NONE, &rows, None).await? == 0 {
+    let Some(first) = rows.first() else { return Ok(Inserted::All(Vec::new())) };
+    if run(connection, INSERT_ALL_OR_NONE, &rows, &terms::of(first)?, None).await? == 0 {
         return Ok(Inserted::NoneOfThem);
     }
     Ok(Inserted::All(new.into_iter().map(|record| Submitted::New { id: record.id }).collect()))
@@ -110,6 +113,7 @@ async fn run(
     connection: &mut SqliteConnection,
     statement: &'static str,
     records: &[&Record],
+    terms: &str,
     after: Option<i64>,
 ) -> Result<u64, Fault> {
     let Some(first) = records.first() else { return Ok(0) };
@@ -131,8 +135,7 @@ async fn run(
         .bind(first.created_at.as_millis())
         .bind(first.state.as_str())
         .bind(first.ready_at.as_millis())
-        .bind(json(&first.policy)?)
-        .bind(json(&first.effect.contract)?)
+        .bind(terms)
         .bind(first.group.as_ref().map(GroupId::as_str))
         .bind(after)
         .bind(first.after.as_ref().map(After::to_stored))
@@ -140,8 +143,4 @@ async fn run(
         .await
         .while_trying("insert records")?;
     Ok(done.rows_affected())
-}
-
-fn json<T: Serialize>(value: &T) -> Result<String, Fault> {
-    serde_json::to_string(value).map_err(|_| Fault::Damaged("a record cannot be written as JSON"))
 }

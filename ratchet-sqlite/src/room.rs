@@ -8,9 +8,9 @@ use crate::columns::Columns;
 use crate::error::{Fault, While as _};
 use crate::row::rows_as_json;
 
-/// One range of the index of running records for each limited operation.
+/// The index of leases has all that it asks for, and no more than runs.
 const RUNNING: &str = "SELECT w.value AS operation, ( \
-        SELECT count(*) FROM ratchet_records AS r INDEXED BY ratchet_records_running \
+        SELECT count(*) FROM ratchet_records AS r INDEXED BY ratchet_records_leased \
         WHERE r.state = 'running' AND r.namespace = ?1 AND r.operation = w.value) AS attempts \
     FROM json_each(?2) AS w";
 

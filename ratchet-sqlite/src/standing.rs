@@ -14,7 +14,8 @@ use crate::{export, mark};
 const DOING: &str = "change how it stands";
 
 /// All that a ledger holds.
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 13] = [
+    "ratchet_terms",
     "ratchet_records",
     "ratchet_steps",
     "ratchet_attempts",
