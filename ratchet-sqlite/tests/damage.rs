@@ -18,7 +18,7 @@ use ratchet_core::{
 };
 use ratchet_sqlite::{SqliteLedger, SqliteOptions};
 
-const DAMAGE: &str = "UPDATE ratchet_records SET policy = '{}' WHERE key LIKE '%broken%'";
+const DAMAGE: &str = "UPDATE ratchet_records SET terms = 0 WHERE key LIKE '%broken%'";
 
 async fn execute(directory: &Path, statement: &'static str) -> u64 {
     let mut other = other_connection(directory).await;
@@ -56,7 +56,7 @@ async fn a_claim_goes_past_damaged_rows() {
     assert_eq!(claim(&ledger, 0).await, []);
 
     let mends =
-        "UPDATE ratchet_records SET policy = (SELECT policy FROM ratchet_records WHERE key LIKE '%sound_1%')";
+        "UPDATE ratchet_records SET terms = (SELECT terms FROM ratchet_records WHERE key LIKE '%sound_1%')";
     execute(directory.path(), mends).await;
     assert_eq!(keys(&claim(&ledger, 1).await), ["invoice:broken_1:collect:v1"], "mended, and served again");
 }
