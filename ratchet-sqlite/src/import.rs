@@ -4,8 +4,7 @@ use ratchet_core::admission::KnownGate;
 use ratchet_core::ledger::moving::{Carried, Import, StandingRefused};
 use ratchet_core::ledger::{Declared, Document, Served};
 use ratchet_core::{
-    After, Generation, GroupId, HiddenPaths, Priority, Record, Timestamp, Tombstone,
-    TraceParent,
+    After, Generation, GroupId, HiddenPaths, Priority, Record, Timestamp, Tombstone, TraceParent,
 };
 use serde::Serialize;
 use sqlx::SqliteConnection;

@@ -4,6 +4,7 @@
 use ratchet_core::decide::{SubmitDecision, decide_beside};
 use ratchet_core::{After, GroupId, Record, Submission, Submitted, Timestamp};
 use sqlx::SqliteConnection;
+use sqlx::error::DatabaseError;
 
 use crate::error::{Fault, While as _};
 use crate::hex;
@@ -23,15 +24,16 @@ macro_rules! insert {
 
 const INSERT: &str = insert!();
 
-/// Only if none of the keys is taken, and their policy and contract were on record before.
+/// Only if none of the keys was purged, and their policy and contract were on record before. The first generation of every
+/// key that was ever taken is either a record, which the unique index refuses, or a tombstone.
 const INSERT_ALL_OR_NONE: &str = concat!(
     insert!(),
-    " AND NOT EXISTS (SELECT 1 FROM json_each(?1) AS w CROSS JOIN ratchet_records AS r \
-            INDEXED BY ratchet_records_identity \
-            WHERE r.namespace = ?2 AND r.operation = ?3 AND r.key = w.value ->> 0) \
-        AND NOT EXISTS (SELECT 1 FROM json_each(?1) AS w CROSS JOIN ratchet_tombstones AS t \
-            WHERE t.namespace = ?2 AND t.operation = ?3 AND t.key = w.value ->> 0)"
+    " AND (NOT EXISTS (SELECT 1 FROM ratchet_tombstones) \
+        OR NOT EXISTS (SELECT 1 FROM json_each(?1) AS w CROSS JOIN ratchet_tombstones AS t \
+            WHERE t.namespace = ?2 AND t.operation = ?3 AND t.key = w.value ->> 0))"
 );
+
+const DOING: &str = "insert records";
 
 /// Records in their order, which becomes the order of a listing; `after` is the row of the one that they come after.
 pub(crate) async fn records(
@@ -43,7 +45,7 @@ pub(crate) async fn records(
         let terms = terms::of(alike[0])?;
         terms::put_on_record(connection, &[&terms]).await?;
         for rows in alike.chunks(ROWS_PER_STATEMENT) {
-            run(connection, INSERT, rows, &terms, after).await?;
+            run(connection, INSERT, rows, &terms, after).await?.while_trying(DOING)?;
         }
     }
     Ok(())
@@ -75,21 +77,20 @@ pub(crate) async fn submit_if_first(
         }
     }
     let rows: Vec<&Record> = new.iter().map(|record| &**record).collect();
-    let fits = rows.len() <= ROWS_PER_STATEMENT && rows.windows(2).all(|two| are_alike(two[0], two[1]));
-    if !fits || !are_distinct(&rows) {
+    let Some(first) = rows.first() else { return Ok(Inserted::All(Vec::new())) };
+    if rows.len() > ROWS_PER_STATEMENT || !rows.windows(2).all(|two| are_alike(two[0], two[1])) {
         return Ok(Inserted::NotTried);
     }
-    let Some(first) = rows.first() else { return Ok(Inserted::All(Vec::new())) };
-    if run(connection, INSERT_ALL_OR_NONE, &rows, &terms::of(first)?, None).await? == 0 {
-        return Ok(Inserted::NoneOfThem);
+    match run(connection, INSERT_ALL_OR_NONE, &rows, &terms::of(first)?, None).await? {
+        Ok(0) => Ok(Inserted::NoneOfThem),
+        Ok(_) => Ok(Inserted::All(new.into_iter().map(|record| Submitted::New { id: record.id }).collect())),
+        Err(error) if is_unique_violation(&error) => Ok(Inserted::NoneOfThem),
+        Err(error) => Err(Fault::of(DOING, error)),
     }
-    Ok(Inserted::All(new.into_iter().map(|record| Submitted::New { id: record.id }).collect()))
 }
 
-fn are_distinct(records: &[&Record]) -> bool {
-    let mut keys: Vec<&str> = records.iter().map(|record| record.id.key.as_str()).collect();
-    keys.sort_unstable();
-    keys.windows(2).all(|two| two[0] != two[1])
+fn is_unique_violation(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(DatabaseError::is_unique_violation)
 }
 
 /// Whether new records differ in nothing but their key, fingerprint, input and trace.
@@ -109,14 +110,15 @@ fn are_alike(one: &Record, other: &Record) -> bool {
         && one.after == other.after
 }
 
+/// The inner result is what SQLite said.
 async fn run(
     connection: &mut SqliteConnection,
     statement: &'static str,
     records: &[&Record],
     terms: &str,
     after: Option<i64>,
-) -> Result<u64, Fault> {
-    let Some(first) = records.first() else { return Ok(0) };
+) -> Result<Result<u64, sqlx::Error>, Fault> {
+    let Some(first) = records.first() else { return Ok(Ok(0)) };
     let rows: Vec<_> = records
         .iter()
         .map(|record| {
@@ -140,7 +142,6 @@ async fn run(
         .bind(after)
         .bind(first.after.as_ref().map(After::to_stored))
         .execute(connection)
-        .await
-        .while_trying("insert records")?;
-    Ok(done.rows_affected())
+        .await;
+    Ok(done.map(|done| done.rows_affected()))
 }

@@ -122,7 +122,10 @@ fn listing_of(filter: &Filter) -> &'static str {
     }
     match filter.state {
         Some(State::Waiting) => {
-            listing!(filter, "INDEXED BY ratchet_records_waiting WHERE r.comes_after IS NOT NULL AND r.state = 'waiting'")
+            listing!(
+                filter,
+                "INDEXED BY ratchet_records_waiting WHERE r.comes_after IS NOT NULL AND r.state = 'waiting'"
+            )
         }
         Some(State::Pending) => {
             listing!(filter, "INDEXED BY ratchet_records_pending WHERE r.state = 'pending'")

@@ -2,8 +2,8 @@
 //! every row would cost more than the row.
 
 use ratchet_core::{
-    Effect, Generation, Namespace, OperationName, Payload, Pin, Record, RecordId, State, Step, StepName, StepState,
-    Terms, Timestamp, serde_json,
+    Effect, Generation, Namespace, OperationName, Payload, Pin, Record, RecordId, State, Step, StepName,
+    StepState, Terms, Timestamp, serde_json,
 };
 use serde::{Deserialize, Serialize};
 

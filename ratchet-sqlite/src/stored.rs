@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use ratchet_core::decide::Stored;
 use ratchet_core::{
-    After, Effect, Fingerprint, Generation, GroupId, Key, Lease, Namespace, OperationName, Payload,
-    Priority, Queue, Record, RecordId, State, Step, StepName, Timestamp, Token, Tombstone,
-    TraceParent, Uncertainty, Version, WorkerId, serde_json,
+    After, Effect, Fingerprint, Generation, GroupId, Key, Lease, Namespace, OperationName, Payload, Priority,
+    Queue, Record, RecordId, State, Step, StepName, Timestamp, Token, Tombstone, TraceParent, Uncertainty,
+    Version, WorkerId, serde_json,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -14,10 +14,7 @@ pub(crate) fn of(record: &Record) -> Result<String, Fault> {
 }
 
 /// Makes sure that there are rows for these terms.
-pub(crate) async fn put_on_record(
-    connection: &mut SqliteConnection,
-    terms: &[&str],
-) -> Result<(), Fault> {
+pub(crate) async fn put_on_record(connection: &mut SqliteConnection, terms: &[&str]) -> Result<(), Fault> {
     const ADD: &str = "INSERT INTO ratchet_terms (terms) SELECT value FROM json_each(?1) WHERE TRUE \
         ON CONFLICT DO NOTHING";
     if terms.is_empty() {

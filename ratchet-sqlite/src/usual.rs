@@ -188,7 +188,8 @@ impl Success {
             WHERE record_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)) AND token = ?2 \
                 AND (outcome IS NULL OR outcome = 'unknown')";
         let json = as_json(results)?;
-        let at_once = if self.is_of_first() { self.run(SUCCEED_AT_ONCE, &json, connection).await? } else { 0 };
+        let at_once =
+            if self.is_of_first() { self.run(SUCCEED_AT_ONCE, &json, connection).await? } else { 0 };
         if at_once == results.len() as u64 {
             return Ok(());
         }

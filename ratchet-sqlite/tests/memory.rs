@@ -82,7 +82,8 @@ async fn a_first_attempt_is_told_whole_whatever_comes_after_its_lease() {
 
     let token = leased[0].token;
     let renewed =
-        apply(&ledger, &leased[0], Command::Renew { token, duration: std::time::Duration::from_mins(1) }).await;
+        apply(&ledger, &leased[0], Command::Renew { token, duration: std::time::Duration::from_mins(1) })
+            .await;
     assert!(matches!(renewed, Answer::Renewed { .. }), "{renewed:?}");
     assert_eq!(rows_of_attempts(&mut outside).await, 1);
     assert_eq!(other.attempts(id("a")).await.unwrap(), before);
@@ -95,7 +96,9 @@ async fn a_first_attempt_is_told_whole_whatever_comes_after_its_lease() {
     assert_eq!(ended, [Ok(Answer::Settled(State::Succeeded)), Ok(Answer::Settled(State::Succeeded))]);
     for (invoice, record) in ["a", "b"].into_iter().zip(all(&other).await) {
         let attempts = other.attempts(id(invoice)).await.unwrap();
-        let [Attempt { end: Some(end), started_at: Some(_), .. }] = &attempts[..] else { panic!("{attempts:?}") };
+        let [Attempt { end: Some(end), started_at: Some(_), .. }] = &attempts[..] else {
+            panic!("{attempts:?}")
+        };
         assert_eq!((end.outcome, Some(end.at), end.late), (OutcomeKind::Done, record.settled_at, false));
     }
 }
