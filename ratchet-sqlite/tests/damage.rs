@@ -121,12 +121,12 @@ async fn an_order_for_a_damaged_record_is_refused_alone() {
         ledger.apply(["sound_1", "broken", "missing", "sound_2"].map(renew).to_vec()).await.unwrap();
     let until = Timestamp::from_millis(1_768_464_100_000);
     let renewed = Answer::Renewed { until, cancel_requested: false };
-    let what = "a JSON column does not fit its type".to_owned();
+    let what = "its policy and contract cannot be read".to_owned();
     let damaged = Refusal::Damaged { what };
     assert_eq!(answers, [Ok(renewed.clone()), Err(damaged.clone()), Err(Refusal::NoRecord), Ok(renewed)]);
     assert_eq!(
         damaged.to_string(),
-        "the record cannot be read: a JSON column does not fit its type; restore it or ask for help"
+        "the record cannot be read: its policy and contract cannot be read; restore it or ask for help"
     );
     clock.advance(Duration::from_secs(40));
     assert_eq!(
