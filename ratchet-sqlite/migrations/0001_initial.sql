@@ -1,6 +1,13 @@
 -- The first schema. Times are milliseconds since the Unix epoch. Columns hold what a query or an operator asks for;
 -- snapshots and facts that are only ever read whole are JSON.
 
+-- Policies with contracts, as a JSON list of the two: nearly all records have those of many others. A row never changes,
+-- and stays.
+CREATE TABLE ratchet_terms (
+    id INTEGER PRIMARY KEY,
+    terms TEXT NOT NULL UNIQUE
+) STRICT;
+
 CREATE TABLE ratchet_records (
     -- AUTOINCREMENT: a listing goes by this number, so a purged record's number must never come back.
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -32,9 +39,15 @@ CREATE TABLE ratchet_records (
     settled_at INTEGER,
     -- When a tombstone may take its place; NULL while it must stay.
     purge_at INTEGER,
+    -- 1 for what operators look for, otherwise NULL.
+    attention INTEGER,
+    -- The first attempt of a record with which all went as usual so far: by whom, and since when. The rest of it stands
+    -- in other columns, and any other attempt in a row of its own.
+    first_worker TEXT,
+    first_leased_at INTEGER,
     result TEXT,
-    policy TEXT NOT NULL,
-    contract TEXT NOT NULL,
+    -- The row of its policy and contract.
+    terms INTEGER NOT NULL,
     input TEXT NOT NULL,
     -- Most records have neither: the group, and the record that it comes after, by its number and as JSON.
     group_id TEXT,
@@ -50,24 +63,22 @@ CREATE UNIQUE INDEX ratchet_records_identity ON ratchet_records (namespace, oper
 CREATE INDEX ratchet_records_pending ON ratchet_records (namespace, queue, operation, version, priority, ready_at)
     WHERE state = 'pending';
 
--- What runs of an operation, for those that limit it.
-CREATE INDEX ratchet_records_running ON ratchet_records (namespace, operation) WHERE state = 'running';
+-- What runs: whose lease is over, and how many there are of an operation that has a limit.
+CREATE INDEX ratchet_records_leased ON ratchet_records (lease_until, namespace, operation) WHERE state = 'running';
 
-CREATE INDEX ratchet_records_leased ON ratchet_records (lease_until) WHERE state = 'running';
-
+-- An index whose condition speaks of the state is looked at in each change of one, also where it holds nothing. So those
+-- of few records have conditions of their own.
 CREATE INDEX ratchet_records_purgeable ON ratchet_records (purge_at) WHERE purge_at IS NOT NULL;
 
 CREATE INDEX ratchet_records_to_reconcile ON ratchet_records (reconcile_at) WHERE reconcile_at IS NOT NULL;
 
--- What operators look for; rare enough to cost the usual record nothing.
-CREATE INDEX ratchet_records_attention ON ratchet_records (namespace, state)
-    WHERE state IN ('failed', 'exhausted', 'uncertain', 'abandoned');
+CREATE INDEX ratchet_records_attention ON ratchet_records (namespace, state) WHERE attention IS NOT NULL;
 
 CREATE INDEX ratchet_records_group ON ratchet_records (namespace, group_id) WHERE group_id IS NOT NULL;
 
--- What waits for the end of another record.
-CREATE INDEX ratchet_records_waiting ON ratchet_records (id) WHERE state = 'waiting';
-CREATE INDEX ratchet_records_followers ON ratchet_records (after_id) WHERE state = 'waiting';
+-- What waits for the end of another record, or did.
+CREATE INDEX ratchet_records_waiting ON ratchet_records (state) WHERE comes_after IS NOT NULL;
+CREATE INDEX ratchet_records_followers ON ratchet_records (after_id, state) WHERE after_id IS NOT NULL;
 
 CREATE TABLE ratchet_steps (
     record_id INTEGER NOT NULL,

@@ -8,9 +8,9 @@ use sqlx::SqliteConnection;
 
 use crate::error::{Fault, While as _};
 use crate::row::{IdentityRow, ROWS_PER_STATEMENT, record_json, rows_as_json};
-use crate::stored::{Snapshots, lines_of, read, read_damaged};
+use crate::stored::{lines_of, read_all, read_damaged};
 use crate::usual::Usual;
-use crate::write;
+use crate::{first_attempt, write};
 
 /// Records as [lines](lines_of).
 macro_rules! lines {
@@ -56,12 +56,12 @@ async fn load(
 ) -> Result<(), Fault> {
     let lines: Option<Vec<u8>> = sqlx::query_scalar(statement)
         .bind(wanted)
-        .fetch_one(connection)
+        .fetch_one(&mut *connection)
         .await
         .while_trying("load records")?;
-    let mut snapshots = Snapshots::default();
-    for line in lines_of(lines.as_deref().unwrap_or_default()) {
-        match read(line, &mut snapshots) {
+    let lines: Vec<&[u8]> = lines_of(lines.as_deref().unwrap_or_default()).collect();
+    for (line, read) in lines.iter().zip(read_all(connection, &lines).await?) {
+        match read {
             Ok((row, record)) => desk.sheets.push(Sheet::new(row, record)),
             Err(Fault::Damaged(what)) => {
                 let (row, id) = read_damaged(line)?;
@@ -76,6 +76,7 @@ async fn load(
 /// Writes everything that was decided.
 pub(crate) async fn write(connection: &mut SqliteConnection, desk: &Desk) -> Result<(), Fault> {
     let usual = Usual::of(desk);
+    first_attempt::make_room(connection, desk, &usual).await?;
     usual.write(connection).await?;
     write::records(connection, &desk.sheets, &usual).await?;
     write::steps(connection, &desk.sheets).await?;

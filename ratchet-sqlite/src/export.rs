@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use ratchet_core::Attempt;
 use ratchet_core::admission::KnownGate;
-use ratchet_core::decide::Stored;
 use ratchet_core::ledger::moving::{Batch, Carried, DocumentPlace, Page, Place};
 use ratchet_core::ledger::{Cursor, Served};
 use sqlx::sqlite::SqliteRow;
@@ -12,9 +11,10 @@ use sqlx::{Row as _, SqliteConnection};
 
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
+use crate::first_attempt::first_attempt;
 use crate::read::read_attempt;
 use crate::row::{record_json, rows_as_json, tombstone_json};
-use crate::stored::{Snapshots, read, read_stored};
+use crate::stored::{is_tombstone, read_all, read_tombstone};
 use crate::{audit, declare, document};
 
 const DOING: &str = "read what it holds";
@@ -139,32 +139,24 @@ async fn records(connection: &mut SqliteConnection, after: Cursor, limit: usize)
     let places: Vec<i64> =
         rows.iter().map(|row| Columns(row).number("place")).collect::<Result<_, Fault>>()?;
     let mut attempts = attempts(connection, &places).await?;
-    let (mut items, mut snapshots) = (Vec::with_capacity(rows.len()), Snapshots::default());
-    for (row, place) in rows.iter().zip(&places) {
-        let text: &[u8] = row.try_get("stored").while_trying(DOING)?;
-        let after = Columns(row).number_if_any("after_id")?.map(Cursor);
-        let own = attempts.remove(place).unwrap_or_default();
-        items.push(carried(Cursor(*place), text, after, own, &mut snapshots)?);
+    let texts = rows.iter().map(|row| row.try_get("stored").while_trying(DOING));
+    let texts: Vec<&[u8]> = texts.collect::<Result<_, Fault>>()?;
+    let of_records: Vec<&[u8]> = texts.iter().copied().filter(|text| !is_tombstone(text)).collect();
+    let mut records = read_all(&mut *connection, &of_records).await?.into_iter();
+    let mut items = Vec::with_capacity(rows.len());
+    for ((row, text), place) in rows.iter().zip(texts).zip(&places) {
+        let at = Cursor(*place);
+        items.push(if is_tombstone(text) {
+            Carried::Tombstone { place: at, tombstone: read_tombstone(text)? }
+        } else {
+            let (_, record) = records.next().ok_or(Fault::Damaged("a row was not read"))??;
+            let after = Columns(row).number_if_any("after_id")?.map(Cursor);
+            let attempts = attempts.remove(place).unwrap_or_default();
+            Carried::Record { place: at, record: Box::new(record), after, attempts }
+        });
     }
     let next = places.last().filter(|_| places.len() >= limit);
     Ok(Page { next: next.map(|last| Place::Records { after: Cursor(*last) }), items })
-}
-
-fn carried(
-    place: Cursor,
-    text: &[u8],
-    after: Option<Cursor>,
-    attempts: Vec<Attempt>,
-    snapshots: &mut Snapshots,
-) -> Result<Carried, Fault> {
-    if text.starts_with(b"[null,") {
-        return match read_stored(text)? {
-            Stored::Tombstone(tombstone) => Ok(Carried::Tombstone { place, tombstone }),
-            Stored::Record(_) => Err(Fault::Damaged("a row has no number")),
-        };
-    }
-    let (_, record) = read(text, snapshots)?;
-    Ok(Carried::Record { place, record: Box::new(record), after, attempts })
 }
 
 /// The attempts of records, in the order of their tokens.
@@ -172,8 +164,11 @@ async fn attempts(
     connection: &mut SqliteConnection,
     places: &[i64],
 ) -> Result<BTreeMap<i64, Vec<Attempt>>, Fault> {
-    const OF: &str = "SELECT * FROM ratchet_attempts WHERE record_id IN (SELECT value FROM json_each(?1)) \
-        ORDER BY record_id, token";
+    const OF: &str = concat!(
+        "SELECT * FROM ratchet_attempts WHERE record_id IN (SELECT value FROM json_each(?1)) UNION ALL ",
+        first_attempt!("ratchet_records AS r WHERE r.id IN (SELECT value FROM json_each(?1))"),
+        " ORDER BY record_id, token"
+    );
     let rows = sqlx::query(OF).bind(rows_as_json(places)?).fetch_all(connection).await.while_trying(DOING)?;
     let mut attempts: BTreeMap<i64, Vec<Attempt>> = BTreeMap::new();
     for row in &rows {

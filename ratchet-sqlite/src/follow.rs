@@ -61,7 +61,7 @@ async fn waiting(
 ) -> Result<Vec<Waiting>, Fault> {
     const WAITING: &str = "SELECT f.id, coalesce(p.state, t.state) AS state, p.uncertainty, p.reconcile_at \
         FROM (SELECT id, after_id FROM ratchet_records INDEXED BY ratchet_records_waiting \
-                WHERE state = 'waiting' AND id > ?1 ORDER BY id LIMIT ?2) AS f \
+                WHERE comes_after IS NOT NULL AND state = 'waiting' AND id > ?1 ORDER BY id LIMIT ?2) AS f \
             LEFT JOIN ratchet_records AS p ON p.id = f.after_id \
             LEFT JOIN ratchet_tombstones AS t ON t.place = f.after_id \
         ORDER BY f.id";

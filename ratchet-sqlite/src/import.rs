@@ -4,8 +4,7 @@ use ratchet_core::admission::KnownGate;
 use ratchet_core::ledger::moving::{Carried, Import, StandingRefused};
 use ratchet_core::ledger::{Declared, Document, Served};
 use ratchet_core::{
-    After, Generation, GroupId, HiddenPaths, Policy, Priority, Record, Terms, Timestamp, Tombstone,
-    TraceParent,
+    After, Generation, GroupId, HiddenPaths, Priority, Record, Timestamp, Tombstone, TraceParent,
 };
 use serde::Serialize;
 use sqlx::SqliteConnection;
@@ -13,7 +12,7 @@ use sqlx::SqliteConnection;
 use crate::declare::as_json;
 use crate::error::{Fault, While as _};
 use crate::write::{self, ChangedStep, Facts};
-use crate::{audit, hex, mark, standing};
+use crate::{audit, hex, mark, standing, terms};
 
 const DOING: &str = "take in what another store held";
 
@@ -72,8 +71,7 @@ struct RecordRow<'a> {
     queue: &'a str,
     priority: Priority,
     created_at: Timestamp,
-    policy: &'a Policy,
-    contract: &'a Terms,
+    terms: String,
     input: &'a str,
     group_id: Option<&'a GroupId>,
     after_id: Option<i64>,
@@ -84,8 +82,8 @@ struct RecordRow<'a> {
 }
 
 impl<'a> RecordRow<'a> {
-    fn new(id: i64, record: &'a Record, after_id: Option<i64>) -> Self {
-        Self {
+    fn new(id: i64, record: &'a Record, after_id: Option<i64>) -> Result<Self, Fault> {
+        Ok(Self {
             id,
             namespace: record.id.namespace.as_str(),
             operation: record.id.operation.as_str(),
@@ -96,15 +94,14 @@ impl<'a> RecordRow<'a> {
             queue: record.queue.as_str(),
             priority: record.priority,
             created_at: record.created_at,
-            policy: &record.policy,
-            contract: &record.effect.contract,
+            terms: terms::of(record)?,
             input: record.input.as_str(),
             group_id: record.group.as_ref(),
             after_id,
             comes_after: record.after.as_ref().map(After::to_stored),
             trace: record.trace,
             facts: record.into(),
-        }
+        })
     }
 }
 
@@ -112,23 +109,25 @@ async fn records(connection: &mut SqliteConnection, items: &[Carried]) -> Result
     const INSERT: &str = "WITH carried AS MATERIALIZED (SELECT value AS c FROM json_each(?1)) \
         INSERT INTO ratchet_records (id, namespace, operation, key, generation, version, fingerprint, queue, priority, \
             created_at, state, ready_at, token, attempts, spent, may_be_applied, first_started_at, pin, \
-            cancel_requested, risk_accepted, cause, uncertainty, reconcile_at, settled_at, purge_at, result, policy, \
-            contract, input, group_id, after_id, comes_after, trace) \
+            cancel_requested, risk_accepted, cause, uncertainty, reconcile_at, settled_at, purge_at, attention, \
+            result, terms, input, group_id, after_id, comes_after, trace) \
         SELECT c ->> 'id', c ->> 'namespace', c ->> 'operation', c ->> 'key', c ->> 'generation', c ->> 'version', \
             unhex(c ->> 'fingerprint'), c ->> 'queue', c ->> 'priority', c ->> 'created_at', c ->> 'state', \
             c ->> 'ready_at', c ->> 'token', c ->> 'attempts', c ->> 'spent', c ->> 'may_be_applied', \
             c ->> 'first_started_at', c ->> 'pin', c ->> 'cancel_requested', c ->> 'risk_accepted', c ->> 'cause', \
-            c ->> 'uncertainty', c ->> 'reconcile_at', c ->> 'settled_at', c ->> 'purge_at', c ->> 'result', \
-            c ->> 'policy', c ->> 'contract', c ->> 'input', c ->> 'group_id', c ->> 'after_id', c ->> 'comes_after', \
+            c ->> 'uncertainty', c ->> 'reconcile_at', c ->> 'settled_at', c ->> 'purge_at', c ->> 'attention', c ->> 'result', \
+            (SELECT t.id FROM ratchet_terms AS t WHERE t.terms = c ->> 'terms'), c ->> 'input', c ->> 'group_id', c ->> 'after_id', c ->> 'comes_after', \
             c ->> 'trace' \
         FROM carried";
     let (mut rows, mut steps, mut tries) = (Vec::new(), Vec::new(), Vec::new());
     for item in items {
         let Carried::Record { place, record, after, attempts } = item else { continue };
-        rows.push(RecordRow::new(place.0, record, after.map(|after| after.0)));
+        rows.push(RecordRow::new(place.0, record, after.map(|after| after.0))?);
         steps.extend(record.steps.iter().map(|(name, step)| ChangedStep::new(place.0, name, step)));
         tries.extend(attempts.iter().map(|attempt| (place.0, attempt)));
     }
+    let terms: Vec<&str> = rows.iter().map(|row| row.terms.as_str()).collect();
+    terms::put_on_record(connection, &terms).await?;
     let written = write::run(connection, INSERT, &rows).await?;
     write::require_all(written, rows.len())?;
     write::write_steps(connection, &steps).await?;

@@ -2,36 +2,38 @@
 //! out of JSON.
 
 use ratchet_core::decide::{SubmitDecision, decide_beside};
-use ratchet_core::{After, GroupId, Record, Submission, Submitted, Timestamp, serde_json};
-use serde::Serialize;
+use ratchet_core::{After, GroupId, Record, Submission, Submitted, Timestamp};
 use sqlx::SqliteConnection;
+use sqlx::error::DatabaseError;
 
 use crate::error::{Fault, While as _};
 use crate::hex;
 use crate::row::{ROWS_PER_STATEMENT, rows_as_json};
+use crate::terms;
 
 /// Makes records of the rows in `?1`: a key, a fingerprint, an input and a place in a trace each.
 macro_rules! insert {
     () => {
         "INSERT INTO ratchet_records (namespace, operation, key, generation, version, fingerprint, queue, priority, \
-             created_at, state, ready_at, policy, contract, input, group_id, after_id, comes_after, \
-             trace) \
-         SELECT ?2, ?3, value ->> 0, ?4, ?5, unhex(value ->> 1), ?6, ?7, ?8, ?9, ?10, ?11, ?12, value ->> 2, ?13, ?14, \
-             ?15, value ->> 3 FROM json_each(?1)"
+             created_at, state, ready_at, terms, input, group_id, after_id, comes_after, trace) \
+         SELECT ?2, ?3, n.value ->> 0, ?4, ?5, unhex(n.value ->> 1), ?6, ?7, ?8, ?9, ?10, t.id, n.value ->> 2, ?12, \
+             ?13, ?14, n.value ->> 3 \
+         FROM ratchet_terms AS t CROSS JOIN json_each(?1) AS n WHERE t.terms = ?11"
     };
 }
 
 const INSERT: &str = insert!();
 
-/// Only if none of the keys is taken.
+/// Only if none of the keys was purged, and their policy and contract were on record before. The first generation of every
+/// key that was ever taken is either a record, which the unique index refuses, or a tombstone.
 const INSERT_ALL_OR_NONE: &str = concat!(
     insert!(),
-    " WHERE NOT EXISTS (SELECT 1 FROM json_each(?1) AS w CROSS JOIN ratchet_records AS r \
-            INDEXED BY ratchet_records_identity \
-            WHERE r.namespace = ?2 AND r.operation = ?3 AND r.key = w.value ->> 0) \
-        AND NOT EXISTS (SELECT 1 FROM json_each(?1) AS w CROSS JOIN ratchet_tombstones AS t \
-            WHERE t.namespace = ?2 AND t.operation = ?3 AND t.key = w.value ->> 0)"
+    " AND (NOT EXISTS (SELECT 1 FROM ratchet_tombstones) \
+        OR NOT EXISTS (SELECT 1 FROM json_each(?1) AS w CROSS JOIN ratchet_tombstones AS t \
+            WHERE t.namespace = ?2 AND t.operation = ?3 AND t.key = w.value ->> 0))"
 );
+
+const DOING: &str = "insert records";
 
 /// Records in their order, which becomes the order of a listing; `after` is the row of the one that they come after.
 pub(crate) async fn records(
@@ -40,8 +42,10 @@ pub(crate) async fn records(
     after: Option<i64>,
 ) -> Result<(), Fault> {
     for alike in records.chunk_by(|one, next| are_alike(one, next)) {
+        let terms = terms::of(alike[0])?;
+        terms::put_on_record(connection, &[&terms]).await?;
         for rows in alike.chunks(ROWS_PER_STATEMENT) {
-            run(connection, INSERT, rows, after).await?;
+            run(connection, INSERT, rows, &terms, after).await?.while_trying(DOING)?;
         }
     }
     Ok(())
@@ -51,7 +55,7 @@ pub(crate) async fn records(
 pub(crate) enum Inserted {
     /// All of them are on record.
     All(Vec<Submitted>),
-    /// None of them, since some key is taken.
+    /// None of them, since some key is taken or the terms are new.
     NoneOfThem,
     /// They differ in more than one statement can say.
     NotTried,
@@ -73,20 +77,20 @@ pub(crate) async fn submit_if_first(
         }
     }
     let rows: Vec<&Record> = new.iter().map(|record| &**record).collect();
-    let fits = rows.len() <= ROWS_PER_STATEMENT && rows.windows(2).all(|two| are_alike(two[0], two[1]));
-    if !fits || !are_distinct(&rows) {
+    let Some(first) = rows.first() else { return Ok(Inserted::All(Vec::new())) };
+    if rows.len() > ROWS_PER_STATEMENT || !rows.windows(2).all(|two| are_alike(two[0], two[1])) {
         return Ok(Inserted::NotTried);
     }
-    if run(connection, INSERT_ALL_OR_NONE, &rows, None).await? == 0 {
-        return Ok(Inserted::NoneOfThem);
+    match run(connection, INSERT_ALL_OR_NONE, &rows, &terms::of(first)?, None).await? {
+        Ok(0) => Ok(Inserted::NoneOfThem),
+        Ok(_) => Ok(Inserted::All(new.into_iter().map(|record| Submitted::New { id: record.id }).collect())),
+        Err(error) if is_unique_violation(&error) => Ok(Inserted::NoneOfThem),
+        Err(error) => Err(Fault::of(DOING, error)),
     }
-    Ok(Inserted::All(new.into_iter().map(|record| Submitted::New { id: record.id }).collect()))
 }
 
-fn are_distinct(records: &[&Record]) -> bool {
-    let mut keys: Vec<&str> = records.iter().map(|record| record.id.key.as_str()).collect();
-    keys.sort_unstable();
-    keys.windows(2).all(|two| two[0] != two[1])
+fn is_unique_violation(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(DatabaseError::is_unique_violation)
 }
 
 /// Whether new records differ in nothing but their key, fingerprint, input and trace.
@@ -106,13 +110,15 @@ fn are_alike(one: &Record, other: &Record) -> bool {
         && one.after == other.after
 }
 
+/// The inner result is what SQLite said.
 async fn run(
     connection: &mut SqliteConnection,
     statement: &'static str,
     records: &[&Record],
+    terms: &str,
     after: Option<i64>,
-) -> Result<u64, Fault> {
-    let Some(first) = records.first() else { return Ok(0) };
+) -> Result<Result<u64, sqlx::Error>, Fault> {
+    let Some(first) = records.first() else { return Ok(Ok(0)) };
     let rows: Vec<_> = records
         .iter()
         .map(|record| {
@@ -131,17 +137,11 @@ async fn run(
         .bind(first.created_at.as_millis())
         .bind(first.state.as_str())
         .bind(first.ready_at.as_millis())
-        .bind(json(&first.policy)?)
-        .bind(json(&first.effect.contract)?)
+        .bind(terms)
         .bind(first.group.as_ref().map(GroupId::as_str))
         .bind(after)
         .bind(first.after.as_ref().map(After::to_stored))
         .execute(connection)
-        .await
-        .while_trying("insert records")?;
-    Ok(done.rows_affected())
-}
-
-fn json<T: Serialize>(value: &T) -> Result<String, Fault> {
-    serde_json::to_string(value).map_err(|_| Fault::Damaged("a record cannot be written as JSON"))
+        .await;
+    Ok(done.map(|done| done.rows_affected()))
 }

@@ -106,6 +106,7 @@ impl SqliteLedger {
             wakeups: Arc::clone(&wakeups),
             ends: ends.clone(),
             commits: Arc::clone(&commits),
+            expects_repetitions: false,
         };
         tokio::spawn(writer.run(receiver));
         Arc::new(Self {

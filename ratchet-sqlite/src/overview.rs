@@ -8,7 +8,7 @@ use sqlx::{SqliteExecutor, SqlitePool};
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
 use crate::row::{IdentityRow, record_json, rows_as_json, tombstone_json};
-use crate::stored::{Snapshots, read, read_stored};
+use crate::stored::{read_all, read_stored};
 
 /// In the order of operation and generation. Goes from operation to operation by one seek each, so that a key is found without reading all of them.
 pub(crate) async fn under_key(
@@ -35,7 +35,11 @@ pub(crate) async fn under_key(
     );
     let rows: Result<Vec<Vec<u8>>, _> =
         sqlx::query_scalar(UNDER_KEY).bind(namespace.as_str()).bind(key.as_str()).fetch_all(readers).await;
-    rows.while_trying("look a key up")?.iter().map(|row| read_stored(row)).collect()
+    let mut stored = Vec::new();
+    for row in rows.while_trying("look a key up")? {
+        stored.push(read_stored(readers, &row).await?);
+    }
+    Ok(stored)
 }
 
 /// The number of each of these records, also of those that are tombstones.
@@ -65,7 +69,8 @@ pub(crate) async fn at(readers: &SqlitePool, place: Cursor) -> Result<Option<Sto
         " FROM ratchet_tombstones AS t WHERE t.place = ?1"
     );
     let row: Result<Option<Vec<u8>>, _> = sqlx::query_scalar(AT).bind(place.0).fetch_optional(readers).await;
-    row.while_trying("look a record up")?.map(|row| read_stored(&row)).transpose()
+    let Some(row) = row.while_trying("look a record up")? else { return Ok(None) };
+    read_stored(readers, &row).await.map(Some)
 }
 
 pub(crate) async fn census(readers: &SqlitePool, namespace: &Namespace) -> Result<Vec<Count>, Fault> {
@@ -114,8 +119,8 @@ pub(crate) async fn to_reconcile(
             .await
             .while_trying("look for records to ask about")?;
         // One that cannot be read keeps nobody from the others, and takes no place of theirs.
-        let mut snapshots = Snapshots::default();
-        let sound = rows.iter().filter_map(|row| read(row, &mut snapshots).ok()).map(|(_, record)| record);
+        let texts: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
+        let sound = read_all(readers, &texts).await?.into_iter().flatten().map(|(_, record)| record);
         let records: Vec<Record> = sound.take(limit).collect();
         if records.len() == limit || rows.len() < looked_at {
             return Ok(records);

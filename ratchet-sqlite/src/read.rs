@@ -14,9 +14,10 @@ use sqlx::{Row as _, SqlitePool};
 use crate::claim::{offers_as_json, tables_of_shelves};
 use crate::columns::Columns;
 use crate::error::{Fault, While as _};
+use crate::first_attempt::first_attempt;
 use crate::room;
 use crate::row::{record_json, rows_as_json, tombstone_json};
-use crate::stored::{Snapshots, read, read_stored};
+use crate::stored::{read_all, read_stored};
 
 pub(crate) async fn find(readers: &SqlitePool, id: &RecordId) -> Result<Option<Stored>, Fault> {
     const STORED: &str = concat!(
@@ -28,13 +29,20 @@ pub(crate) async fn find(readers: &SqlitePool, id: &RecordId) -> Result<Option<S
         " FROM ratchet_tombstones AS t \
           WHERE t.namespace = ?1 AND t.operation = ?2 AND t.key = ?3 AND t.generation = ?4"
     );
-    let row = rows_of(readers, STORED, id).await?.into_iter().next();
-    row.map(|row| read_stored(row.try_get(0).while_trying("read a row")?)).transpose()
+    let Some(row) = rows_of(readers, STORED, id).await?.into_iter().next() else { return Ok(None) };
+    read_stored(readers, row.try_get(0).while_trying("read a row")?).await.map(Some)
 }
 
 pub(crate) async fn attempts(readers: &SqlitePool, id: &RecordId) -> Result<Vec<Attempt>, Fault> {
-    const ATTEMPTS: &str = "SELECT a.* FROM ratchet_records AS r JOIN ratchet_attempts AS a ON a.record_id = r.id \
-        WHERE r.namespace = ?1 AND r.operation = ?2 AND r.key = ?3 AND r.generation = ?4 ORDER BY a.token";
+    const ATTEMPTS: &str = concat!(
+        "SELECT a.* FROM ratchet_records AS r JOIN ratchet_attempts AS a ON a.record_id = r.id \
+         WHERE r.namespace = ?1 AND r.operation = ?2 AND r.key = ?3 AND r.generation = ?4 UNION ALL ",
+        first_attempt!(
+            "ratchet_records AS r \
+             WHERE r.namespace = ?1 AND r.operation = ?2 AND r.key = ?3 AND r.generation = ?4"
+        ),
+        " ORDER BY token"
+    );
     rows_of(readers, ATTEMPTS, id).await?.iter().map(read_attempt).collect()
 }
 
@@ -114,7 +122,10 @@ fn listing_of(filter: &Filter) -> &'static str {
     }
     match filter.state {
         Some(State::Waiting) => {
-            listing!(filter, "INDEXED BY ratchet_records_waiting WHERE r.state = 'waiting'")
+            listing!(
+                filter,
+                "INDEXED BY ratchet_records_waiting WHERE r.comes_after IS NOT NULL AND r.state = 'waiting'"
+            )
         }
         Some(State::Pending) => {
             listing!(filter, "INDEXED BY ratchet_records_pending WHERE r.state = 'pending'")
@@ -125,7 +136,7 @@ fn listing_of(filter: &Filter) -> &'static str {
         Some(State::Failed | State::Exhausted | State::Uncertain | State::Abandoned) => listing!(
             filter,
             "INDEXED BY ratchet_records_attention WHERE r.namespace = ?1 AND r.state = ?3 \
-             AND r.state IN ('failed', 'exhausted', 'uncertain', 'abandoned')"
+             AND r.attention IS NOT NULL"
         ),
         None | Some(State::Succeeded | State::Cancelled | State::Skipped) => {
             listing!(filter, "NOT INDEXED WHERE TRUE")
@@ -146,9 +157,10 @@ pub(crate) async fn list(readers: &SqlitePool, filter: &Filter) -> Result<Page, 
         .fetch_all(readers)
         .await
         .while_trying("list records")?;
-    let (mut page, mut snapshots) = (Page::default(), Snapshots::default());
-    for row in &rows {
-        let (place, record) = read(row, &mut snapshots)?;
+    let texts: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
+    let mut page = Page::default();
+    for read in read_all(readers, &texts).await? {
+        let (place, record) = read?;
         page.records.push(record);
         page.places.push(Cursor(place));
         page.next = Some(Cursor(place));

@@ -8,11 +8,10 @@ use crate::columns::Columns;
 use crate::error::{Fault, While as _};
 use crate::row::rows_as_json;
 
-/// One range of the index of running records for each limited operation.
-const RUNNING: &str = "SELECT w.value AS operation, ( \
-        SELECT count(*) FROM ratchet_records AS r INDEXED BY ratchet_records_running \
-        WHERE r.state = 'running' AND r.namespace = ?1 AND r.operation = w.value) AS attempts \
-    FROM json_each(?2) AS w";
+/// One pass over the index of leases, which holds what runs and no more.
+const RUNNING: &str = "SELECT operation, count(*) AS attempts \
+    FROM ratchet_records INDEXED BY ratchet_records_leased \
+    WHERE state = 'running' AND namespace = ?1 AND operation IN (SELECT value FROM json_each(?2)) GROUP BY operation";
 
 /// What the limits of these offers leave. A lease counts until it has ended, also if it is over.
 pub(crate) async fn left(

@@ -274,7 +274,7 @@ async fn leases_and_ends_go_by_the_number_of_the_row_whatever_the_statistics_say
         .collect();
     insert::records(&mut connection, &backlog.iter().collect::<Vec<_>>(), None).await.unwrap();
     sqlx::query("ANALYZE").execute(&mut connection).await.unwrap();
-    for statement in [crate::usual::LEASE, crate::usual::SUCCEED] {
+    for statement in [crate::usual::LEASE, crate::usual::SUCCEED_AT_ONCE, crate::usual::SUCCEED] {
         let on_records = steps_on_tables(&mut connection, statement).await;
         assert_eq!(on_records.len(), 1, "{on_records:?}");
         assert!(on_records[0].contains("USING INTEGER PRIMARY KEY"), "{on_records:?}");

@@ -2,8 +2,8 @@
 //! every row would cost more than the row.
 
 use ratchet_core::{
-    Effect, Generation, Namespace, OperationName, Payload, Pin, Record, RecordId, Step, StepName, StepState,
-    Terms, Timestamp, serde_json,
+    Effect, Generation, Namespace, OperationName, Payload, Pin, Record, RecordId, State, Step, StepName,
+    StepState, Terms, Timestamp, serde_json,
 };
 use serde::{Deserialize, Serialize};
 
@@ -12,25 +12,29 @@ use crate::error::Fault;
 /// How many rows one statement takes: bounds the memory that a statement needs, not the size of a batch.
 pub(crate) const ROWS_PER_STATEMENT: usize = 1_000;
 
-/// A record from `ratchet_records AS r` as a JSON array, which [`read`] reads: a column by itself costs more on its way
-/// out of SQLite than what it holds.
+/// A record from `ratchet_records AS r` as a JSON array, which [`read_all`](crate::stored::read_all) reads: a column by itself
+/// costs more on its way out of SQLite than what it holds.
 ///
-/// JSON inside of it stays a text: SQLite's own complaint about what is no JSON would stop the whole statement, and with
-/// it every other record. There are no steps before the first lease.
+/// What a new record has not is a list of its own, which most rows can do without. JSON inside of it stays a text: SQLite's
+/// own complaint about what is no JSON would stop the whole statement, and with it every other record. There are no steps
+/// before the first lease.
 macro_rules! record_json {
     () => {
         "json_array(r.id, r.namespace, r.operation, r.key, r.generation, r.version, hex(r.fingerprint), r.queue, \
-         r.priority, r.created_at, r.state, r.ready_at, r.token, r.lease_worker, r.lease_until, r.lease_started_at, \
-         r.attempts, r.spent, r.may_be_applied, r.first_started_at, r.pin, r.cancel_requested, r.risk_accepted, \
-         r.cause, r.uncertainty, r.reconcile_at, r.settled_at, r.result, r.policy, r.contract, r.input, r.group_id, \
-         r.comes_after, r.trace, iif(r.token = 0, '[]', ( \
+         r.priority, r.created_at, r.state, r.ready_at, r.terms, r.input, r.group_id, r.comes_after, r.trace, \
+         iif(r.token = 0 AND r.attempts = 0 AND r.spent = 0 AND r.may_be_applied = 0 AND r.cancel_requested = 0 \
+             AND r.risk_accepted = 0 AND coalesce(r.lease_worker, r.lease_until, r.lease_started_at, r.first_started_at, \
+             r.pin, r.cause, r.uncertainty, r.reconcile_at, r.settled_at, r.result) IS NULL, NULL, \
+             json_array(r.token, r.lease_worker, r.lease_until, r.lease_started_at, r.attempts, r.spent, \
+             r.may_be_applied, r.first_started_at, r.pin, r.cancel_requested, r.risk_accepted, r.cause, r.uncertainty, \
+             r.reconcile_at, r.settled_at, r.result, ( \
              SELECT json_group_array(json_object('name', s.name, 'state', s.state, \
                  'may_be_applied', json(iif(s.may_be_applied, 'true', 'false')), \
                  'first_started_at', s.first_started_at, \
                  'pin', json(iif(json_valid(s.pin), s.pin, json_quote(s.pin))), \
                  'contract', json(iif(json_valid(s.contract), s.contract, json_quote(s.contract))), \
                  'reconciles', json(iif(s.reconciles, 'true', 'false')), 'result', s.result)) || '' \
-             FROM ratchet_steps AS s WHERE s.record_id = r.id)))"
+             FROM ratchet_steps AS s WHERE s.record_id = r.id))))"
     };
 }
 pub(crate) use record_json;
@@ -117,4 +121,9 @@ pub(crate) fn as_json<T: Serialize + ?Sized>(value: &T) -> Result<String, Fault>
 pub(crate) fn purge_at(record: &Record) -> Option<Timestamp> {
     let at = record.settled_at?.after(record.policy.retention);
     record.is_purgeable(at).then_some(at)
+}
+
+/// What the column `attention` says of a state.
+pub(crate) fn attention(state: State) -> Option<u8> {
+    matches!(state, State::Failed | State::Exhausted | State::Uncertain | State::Abandoned).then_some(1)
 }

@@ -14,7 +14,8 @@ use crate::{export, mark};
 const DOING: &str = "change how it stands";
 
 /// All that a ledger holds.
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 13] = [
+    "ratchet_terms",
     "ratchet_records",
     "ratchet_steps",
     "ratchet_attempts",
@@ -59,13 +60,18 @@ pub(crate) async fn read(executor: impl SqliteExecutor<'_>) -> Result<StoreStand
         .fetch_optional(executor)
         .await
         .while_trying("read how it stands")?;
-    let facts = facts.ok_or(Fault::Damaged("how it stands is missing"))?;
-    serde_json::from_str(&facts).map_err(|_| Fault::Damaged("how it stands cannot be read"))
+    parse(facts.as_deref())
 }
 
-/// What would be answered of records that another store has by now, and no guard is asked about.
-pub(crate) async fn require_open(connection: &mut SqliteConnection) -> Result<(), Fault> {
-    Closed::of(&read(connection).await?).map_or(Ok(()), |closed| Err(Fault::Closed(closed)))
+fn parse(facts: Option<&str>) -> Result<StoreStanding, Fault> {
+    let facts = facts.ok_or(Fault::Damaged("how it stands is missing"))?;
+    serde_json::from_str(facts).map_err(|_| Fault::Damaged("how it stands cannot be read"))
+}
+
+/// What would be answered of records that another store has by now, and no guard is asked about. Takes the column `facts` as
+/// it was read together with the records.
+pub(crate) fn require_open(facts: Option<&str>) -> Result<(), Fault> {
+    Closed::of(&parse(facts)?).map_or(Ok(()), |closed| Err(Fault::Closed(closed)))
 }
 
 /// Under the write lock, so that what is looked at stays as it is until the guards stand.

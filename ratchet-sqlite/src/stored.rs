@@ -5,16 +5,18 @@ use std::collections::BTreeMap;
 
 use ratchet_core::decide::Stored;
 use ratchet_core::{
-    After, Effect, Fingerprint, Generation, GroupId, Key, Lease, Namespace, OperationName, Payload, Policy,
-    Priority, Queue, Record, RecordId, State, Step, StepName, Terms, Timestamp, Token, Tombstone,
-    TraceParent, Uncertainty, Version, WorkerId, serde_json,
+    After, Effect, Fingerprint, Generation, GroupId, Key, Lease, Namespace, OperationName, Payload, Priority,
+    Queue, Record, RecordId, State, Step, StepName, Timestamp, Token, Tombstone, TraceParent, Uncertainty,
+    Version, WorkerId, serde_json,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use sqlx::SqliteExecutor;
 
 use crate::error::Fault;
 use crate::hex;
 use crate::row::StepRow;
+use crate::terms::KnownTerms;
 
 /// A record in the order of `record_json`.
 #[derive(Deserialize)]
@@ -33,6 +35,19 @@ struct RecordRow<'a> {
     created_at: Timestamp,
     state: State,
     ready_at: Timestamp,
+    terms: i64,
+    #[serde(borrow)]
+    input: Cow<'a, str>,
+    group_id: Option<GroupId>,
+    comes_after: Option<String>,
+    trace: Option<TraceParent>,
+    #[serde(borrow)]
+    since: Option<Box<SinceRow<'a>>>,
+}
+
+/// What became of a record since it was enqueued.
+#[derive(Deserialize, Default)]
+struct SinceRow<'a> {
     token: Token,
     lease_worker: Option<WorkerId>,
     lease_until: Option<Timestamp>,
@@ -49,15 +64,6 @@ struct RecordRow<'a> {
     reconcile_at: Option<Timestamp>,
     settled_at: Option<Timestamp>,
     result: Option<String>,
-    #[serde(borrow)]
-    policy: Cow<'a, str>,
-    #[serde(borrow)]
-    contract: Cow<'a, str>,
-    #[serde(borrow)]
-    input: Cow<'a, str>,
-    group_id: Option<GroupId>,
-    comes_after: Option<String>,
-    trace: Option<TraceParent>,
     #[serde(borrow)]
     steps: Cow<'a, str>,
 }
@@ -78,50 +84,31 @@ struct TombstoneRow<'a> {
     ended_at: Timestamp,
 }
 
-/// The snapshots of rows that are read together: nearly all rows have those of the row before.
-#[derive(Default)]
-pub(crate) struct Snapshots {
-    policy: Snapshot<Policy>,
-    contract: Snapshot<Terms>,
-}
-
-/// The last text, and what it means.
-struct Snapshot<T>(Option<(String, T)>);
-
-impl<T> Default for Snapshot<T> {
-    fn default() -> Self {
-        Self(None)
-    }
-}
-
-impl<T: DeserializeOwned + Clone> Snapshot<T> {
-    fn value(&mut self, text: &str) -> Result<T, Fault> {
-        match &self.0 {
-            Some((known, value)) if known == text => Ok(value.clone()),
-            _ => {
-                let value: T = json(text)?;
-                self.0 = Some((text.to_owned(), value.clone()));
-                Ok(value)
-            }
-        }
-    }
-}
-
 /// The rows of a statement that makes one text of them all, with a line for each: every row by itself would wake whoever
 /// waits for it. JSON holds no line break that is not escaped.
 pub(crate) fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
-/// The row's number and the record.
-pub(crate) fn read(text: &[u8], snapshots: &mut Snapshots) -> Result<(i64, Record), Fault> {
-    let row: RecordRow<'_> = columns(text)?;
+/// Of each text the row's number and the record, or why it cannot be read; that is no reason against the others.
+pub(crate) async fn read_all(
+    executor: impl SqliteExecutor<'_>,
+    texts: &[&[u8]],
+) -> Result<Vec<Result<(i64, Record), Fault>>, Fault> {
+    let rows: Vec<Result<RecordRow<'_>, Fault>> = texts.iter().map(|text| columns(text)).collect();
+    let known = KnownTerms::load(executor, rows.iter().flatten().map(|row| row.terms).collect()).await?;
+    Ok(rows.into_iter().map(|row| record(row?, &known)).collect())
+}
+
+fn record(row: RecordRow<'_>, known: &KnownTerms) -> Result<(i64, Record), Fault> {
     let id = identity(row.namespace, row.operation, &row.key, row.generation)?;
+    let (policy, contract) = known.get(row.terms)?.clone();
+    let since = row.since.map_or_else(SinceRow::default, |since| *since);
     let effect = Effect {
-        contract: snapshots.contract.value(&row.contract)?,
-        may_be_applied: row.may_be_applied != 0,
-        first_started_at: row.first_started_at,
-        pin: json_if_any(row.pin)?,
+        contract,
+        may_be_applied: since.may_be_applied != 0,
+        first_started_at: since.first_started_at,
+        pin: json_if_any(since.pin)?,
     };
     let record = Record {
         group: row.group_id,
@@ -131,43 +118,52 @@ pub(crate) fn read(text: &[u8], snapshots: &mut Snapshots) -> Result<(i64, Recor
         version: row.version,
         fingerprint: fingerprint(&row.fingerprint)?,
         input: Payload::from_stored(&*row.input),
-        policy: snapshots.policy.value(&row.policy)?,
+        policy,
         queue: row.queue,
         priority: row.priority,
         created_at: row.created_at,
         state: row.state,
         ready_at: row.ready_at,
-        token: row.token,
-        lease: lease(row.lease_worker, row.lease_until, row.lease_started_at)?,
-        attempts: row.attempts,
-        spent: row.spent,
+        token: since.token,
+        lease: lease(since.lease_worker, since.lease_until, since.lease_started_at)?,
+        attempts: since.attempts,
+        spent: since.spent,
         effect,
-        steps: steps(&row.steps)?,
-        cancel_requested: row.cancel_requested != 0,
-        risk_accepted: row.risk_accepted != 0,
-        result: row.result.map(Payload::from_stored),
-        cause: json_if_any(row.cause)?,
-        uncertainty: row.uncertainty,
-        reconcile_at: row.reconcile_at,
-        settled_at: row.settled_at,
+        steps: steps(&since.steps)?,
+        cancel_requested: since.cancel_requested != 0,
+        risk_accepted: since.risk_accepted != 0,
+        result: since.result.map(Payload::from_stored),
+        cause: json_if_any(since.cause)?,
+        uncertainty: since.uncertainty,
+        reconcile_at: since.reconcile_at,
+        settled_at: since.settled_at,
     };
     Ok((row.row, record))
 }
 
 /// A row of either table.
-pub(crate) fn read_stored(text: &[u8]) -> Result<Stored, Fault> {
-    if !text.starts_with(b"[null,") {
-        let (_, record) = read(text, &mut Snapshots::default())?;
-        return Ok(Stored::Record(Box::new(record)));
+pub(crate) async fn read_stored(executor: impl SqliteExecutor<'_>, text: &[u8]) -> Result<Stored, Fault> {
+    if is_tombstone(text) {
+        return read_tombstone(text).map(Stored::Tombstone);
     }
+    let record = read_all(executor, &[text]).await?.pop();
+    let (_, record) = record.ok_or(Fault::Damaged("a row was not read"))??;
+    Ok(Stored::Record(Box::new(record)))
+}
+
+pub(crate) fn is_tombstone(text: &[u8]) -> bool {
+    text.starts_with(b"[null,")
+}
+
+pub(crate) fn read_tombstone(text: &[u8]) -> Result<Tombstone, Fault> {
     let row: TombstoneRow<'_> = columns(text)?;
-    Ok(Stored::Tombstone(Tombstone {
+    Ok(Tombstone {
         id: identity(row.namespace, row.operation, &row.key, row.generation)?,
         version: row.version,
         fingerprint: fingerprint(&row.fingerprint)?,
         state: row.state,
         ended_at: row.ended_at,
-    }))
+    })
 }
 
 /// The number and the identity of a row that is no record, as far as they can be read.
@@ -224,7 +220,7 @@ fn lease(
 
 fn steps(text: &str) -> Result<BTreeMap<StepName, Step>, Fault> {
     match text {
-        "[]" => Ok(BTreeMap::new()),
+        "" | "[]" => Ok(BTreeMap::new()),
         steps => Ok(json::<Vec<StepRow>>(steps)?.into_iter().map(StepRow::into_step).collect()),
     }
 }

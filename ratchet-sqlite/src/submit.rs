@@ -192,7 +192,7 @@ async fn newest_under_keys<'a>(
     connection: &mut SqliteConnection,
     submissions: &[&'a Submission],
 ) -> Result<HashMap<Name<'a>, Newest>, Fault> {
-    const NEWEST: &str = "SELECT group_concat(row, char(10)) FROM ( \
+    const NEWEST: &str = "SELECT group_concat(row, char(10)), (SELECT facts FROM ratchet_standing) FROM ( \
         SELECT json_array(w.key, n.generation, n.version, hex(n.fingerprint), n.state, n.result, NULL) AS row \
         FROM json_each(?3) AS w CROSS JOIN ratchet_records AS n ON n.id = ( \
             SELECT r.id FROM ratchet_records AS r INDEXED BY ratchet_records_identity \
@@ -208,20 +208,19 @@ async fn newest_under_keys<'a>(
     for chunk in submissions.chunk_by(of_one).flat_map(|run| run.chunks(ROWS_PER_STATEMENT)) {
         let Some(first) = chunk.first() else { continue };
         let keys: Vec<&str> = chunk.iter().map(|submission| submission.id.key.as_str()).collect();
-        let lines: Option<Vec<u8>> = sqlx::query_scalar(NEWEST)
+        let (lines, facts): (Option<Vec<u8>>, Option<String>) = sqlx::query_as(NEWEST)
             .bind(first.id.namespace.as_str())
             .bind(first.id.operation.as_str())
             .bind(rows_as_json(&keys)?)
             .fetch_one(&mut *connection)
             .await
             .while_trying("look a key up")?;
-        for line in lines_of(lines.as_deref().unwrap_or_default()) {
+        let Some(lines) = lines else { continue };
+        standing::require_open(facts.as_deref())?;
+        for line in lines_of(&lines) {
             let (place, found) = read_newest(line, chunk)?;
             keep_newest(&mut newest, Name::of(place), found);
         }
-    }
-    if !newest.is_empty() {
-        standing::require_open(connection).await?;
     }
     Ok(newest)
 }

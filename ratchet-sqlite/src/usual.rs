@@ -1,7 +1,8 @@
 //! The two writes that most records get and no more: their first lease, and success at its end.
 //!
 //! The records of a claim get the same lease, and those that are settled together end at the same moment. What they share
-//! is a parameter of one statement, so that only what differs has to be taken out of JSON.
+//! is a parameter of one statement, so that only what differs has to be taken out of JSON. An attempt that starts with its
+//! lease stays in the row of its record, as long as no more than these two happens.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,6 +11,7 @@ use ratchet_core::{OutcomeKind, Payload, Record, State, Timestamp, Token, Worker
 use sqlx::SqliteConnection;
 
 use crate::error::{Fault, While as _};
+use crate::first_attempt;
 use crate::row::{as_json, purge_at};
 use crate::write::require_all;
 
@@ -136,15 +138,22 @@ fn success(sheet: &Sheet, desk: &Desk) -> Option<Success> {
     })
 }
 
-// The `+` in both statements keeps partial indexes out of the plan: with statistics of another hour they look cheaper
+// The `+` in these statements keeps partial indexes out of the plan: with statistics of another hour they look cheaper
 // than the row ids, and each row is then compared with the whole list.
 pub(crate) const LEASE: &str = "UPDATE ratchet_records SET state = 'running', token = 1, attempts = ?2, lease_worker = ?3, \
-        lease_until = ?4, lease_started_at = ?5, first_started_at = ?5 \
+        lease_until = ?4, lease_started_at = ?5, first_started_at = ?5, first_worker = iif(?5 IS NULL, NULL, ?3), \
+        first_leased_at = iif(?5 IS NULL, NULL, ?6) \
     WHERE id IN (SELECT value FROM json_each(?1)) AND +state = 'pending' AND token = 0";
+/// Of the only attempt there was, if all of it is in the row.
+pub(crate) const SUCCEED_AT_ONCE: &str = "UPDATE ratchet_records AS r SET state = 'succeeded', result = done.atom, \
+        attempts = ?3, spent = ?4, settled_at = ?6, purge_at = ?7, lease_worker = NULL, lease_until = NULL, \
+        lease_started_at = NULL \
+    FROM json_each(?1) AS done WHERE r.id = CAST(done.key AS INTEGER) AND +r.state = 'running' AND r.token = ?2 \
+        AND r.first_worker IS NOT NULL AND r.first_started_at = ?5";
 pub(crate) const SUCCEED: &str = "UPDATE ratchet_records AS r SET state = 'succeeded', result = done.atom, attempts = ?3, \
         spent = ?4, first_started_at = ?5, settled_at = ?6, purge_at = ?7, lease_worker = NULL, \
         lease_until = NULL, lease_started_at = NULL, may_be_applied = 0, pin = NULL, cancel_requested = 0, \
-        risk_accepted = 0, cause = NULL, uncertainty = NULL, reconcile_at = NULL \
+        risk_accepted = 0, cause = NULL, uncertainty = NULL, reconcile_at = NULL, attention = NULL \
     FROM json_each(?1) AS done WHERE r.id = CAST(done.key AS INTEGER) AND +r.state = 'running' AND r.token = ?2";
 
 impl FirstLease<'_> {
@@ -159,12 +168,16 @@ impl FirstLease<'_> {
             .bind(self.worker.as_str())
             .bind(self.until.as_millis())
             .bind(self.started_at.map(Timestamp::as_millis))
+            .bind(self.leased_at.as_millis())
             .execute(&mut *connection)
             .await
             .while_trying("write leases")?;
         require_all(leased.rows_affected(), rows.len())?;
-        let open = sqlx::query(OPEN).bind(json).bind(self.leased_at.as_millis());
-        open.execute(connection).await.while_trying("write attempts")?;
+        // An attempt that still has to start gets a row now: its start would be the time to make one.
+        if self.started_at.is_none() {
+            let open = sqlx::query(OPEN).bind(json).bind(self.leased_at.as_millis());
+            open.execute(connection).await.while_trying("write attempts")?;
+        }
         Ok(())
     }
 }
@@ -174,21 +187,45 @@ impl Success {
         const END: &str = "UPDATE ratchet_attempts SET ended_at = ?3, outcome = 'done', cause = NULL, late = 0 \
             WHERE record_id IN (SELECT CAST(key AS INTEGER) FROM json_each(?1)) AND token = ?2 \
                 AND (outcome IS NULL OR outcome = 'unknown')";
-        let (json, token) = (as_json(results)?, i64::try_from(self.token.get()).unwrap_or(i64::MAX));
-        let succeeded = sqlx::query(SUCCEED)
-            .bind(&json)
-            .bind(token)
+        let json = as_json(results)?;
+        let at_once =
+            if self.is_of_first() { self.run(SUCCEED_AT_ONCE, &json, connection).await? } else { 0 };
+        if at_once == results.len() as u64 {
+            return Ok(());
+        }
+        first_attempt::move_out(connection, &results.keys().copied().collect::<Vec<_>>()).await?;
+        let succeeded = self.run(SUCCEED, &json, connection).await?;
+        require_all(at_once + succeeded, results.len())?;
+        let end = sqlx::query(END).bind(json).bind(self.token()).bind(self.settled_at.as_millis());
+        end.execute(connection).await.while_trying("write attempts")?;
+        Ok(())
+    }
+
+    fn is_of_first(&self) -> bool {
+        self.token == Token::NONE.next() && self.first_started_at.is_some()
+    }
+
+    fn token(&self) -> i64 {
+        i64::try_from(self.token.get()).unwrap_or(i64::MAX)
+    }
+
+    async fn run(
+        &self,
+        statement: &'static str,
+        results: &str,
+        connection: &mut SqliteConnection,
+    ) -> Result<u64, Fault> {
+        let done = sqlx::query(statement)
+            .bind(results)
+            .bind(self.token())
             .bind(i64::from(self.attempts))
             .bind(i64::from(self.spent))
             .bind(self.first_started_at.map(Timestamp::as_millis))
             .bind(self.settled_at.as_millis())
             .bind(self.purge_at.map(Timestamp::as_millis))
-            .execute(&mut *connection)
+            .execute(connection)
             .await
             .while_trying("write ends")?;
-        require_all(succeeded.rows_affected(), results.len())?;
-        let end = sqlx::query(END).bind(json).bind(token).bind(self.settled_at.as_millis());
-        end.execute(connection).await.while_trying("write attempts")?;
-        Ok(())
+        Ok(done.rows_affected())
     }
 }

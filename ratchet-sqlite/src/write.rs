@@ -11,7 +11,8 @@ use serde::Serialize;
 use sqlx::SqliteConnection;
 
 use crate::error::{Fault, While as _};
-use crate::row::{ROWS_PER_STATEMENT, StepRow, as_json, purge_at, rows_as_json};
+use crate::row::{ROWS_PER_STATEMENT, StepRow, attention, purge_at, rows_as_json};
+use crate::terms;
 use crate::usual::Usual;
 
 /// A record's number, what its row must still say, and what it says from now on.
@@ -22,24 +23,20 @@ struct ChangedRow<'a> {
     was_token: Token,
     #[serde(flatten)]
     facts: Facts<'a>,
-    /// As texts, which the row keeps as they are.
+    /// Only where they are others than before.
     #[serde(skip_serializing_if = "Option::is_none")]
-    policy: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    contract: Option<String>,
+    terms: Option<String>,
 }
 
 impl<'a> ChangedRow<'a> {
     fn of(sheet: &'a Sheet) -> Result<Self, Fault> {
         let record = &sheet.record;
-        let terms = sheet.changed_terms.then_some((&record.policy, &record.effect.contract));
         Ok(Self {
             id: sheet.row,
             was_state: sheet.was.0,
             was_token: sheet.was.1,
             facts: record.into(),
-            policy: terms.map(|(policy, _)| as_json(policy)).transpose()?,
-            contract: terms.map(|(_, contract)| as_json(contract)).transpose()?,
+            terms: sheet.changed_terms.then(|| terms::of(record)).transpose()?,
         })
     }
 }
@@ -77,6 +74,8 @@ pub(crate) struct Facts<'a> {
     settled_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     purge_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attention: Option<u8>,
 }
 
 impl<'a> From<&'a Record> for Facts<'a> {
@@ -102,6 +101,7 @@ impl<'a> From<&'a Record> for Facts<'a> {
             reconcile_at: record.reconcile_at,
             settled_at: record.settled_at,
             purge_at: purge_at(record),
+            attention: attention(record.state),
         }
     }
 }
@@ -120,12 +120,14 @@ pub(crate) async fn records(
             lease_started_at = c ->> 'lease_started_at', first_started_at = c ->> 'first_started_at', \
             pin = c ->> 'pin', result = c ->> 'result', cause = c ->> 'cause', \
             uncertainty = c ->> 'uncertainty', reconcile_at = c ->> 'reconcile_at', \
-            settled_at = c ->> 'settled_at', purge_at = c ->> 'purge_at', \
-            policy = coalesce(c ->> 'policy', policy), contract = coalesce(c ->> 'contract', contract) \
+            settled_at = c ->> 'settled_at', purge_at = c ->> 'purge_at', attention = c ->> 'attention', \
+            terms = coalesce((SELECT t.id FROM ratchet_terms AS t WHERE t.terms = c ->> 'terms'), terms) \
         FROM changed \
         WHERE id = c ->> 'id' AND state = c ->> 'was_state' AND token = c ->> 'was_token'";
     let changed = sheets.iter().filter(|sheet| sheet.changed && !usual.covers(sheet.row, sheet.record.token));
     let rows = changed.map(ChangedRow::of).collect::<Result<Vec<_>, _>>()?;
+    let terms: Vec<&str> = rows.iter().filter_map(|row| row.terms.as_deref()).collect();
+    terms::put_on_record(connection, &terms).await?;
     let written = run(connection, UPDATE, &rows).await?;
     require_all(written, rows.len())
 }

@@ -75,6 +75,8 @@ pub(crate) struct Writer {
     pub(crate) wakeups: Arc<watch::Sender<u64>>,
     pub(crate) ends: AwaitedEnds,
     pub(crate) commits: Arc<AtomicU64>,
+    /// Whether the last submissions were on record already, so that the next ones are looked up before they are inserted.
+    pub(crate) expects_repetitions: bool,
 }
 
 impl Writer {
@@ -120,7 +122,12 @@ impl Writer {
                 empty.insert((connection, Held::new()))
             }
         };
-        let answers = write(connection, held, batch, &self.sources).await;
+        let told = submit_alone(connection, batch, &mut self.expects_repetitions, &self.sources).await;
+        let answers = match told {
+            Ok(Some(told)) => Ok(Answers { submit: batch.dealt_to_submitters(told), ..Answers::default() }),
+            Ok(None) => in_transaction(connection, held, batch, &self.sources).await,
+            Err(fault) => Err(fault),
+        };
         match &answers {
             Ok(_) => drop(self.commits.fetch_add(1, Ordering::Relaxed)),
             Err(_) => self.disconnect().await,
@@ -136,24 +143,32 @@ impl Writer {
     }
 }
 
-async fn write(
+/// Answers submissions with one statement for all of them, if nothing else is asked and they are all new or all on record.
+async fn submit_alone(
     connection: &mut SqliteConnection,
-    held: &mut Held,
     batch: &Batch,
+    expects_repetitions: &mut bool,
     sources: &Sources,
-) -> Result<Answers, Fault> {
-    if let Some(submissions) = batch.only_submissions() {
-        let now = sources.now();
-        let answers = match insert::submit_if_first(connection, &submissions, now).await? {
-            Inserted::All(new) => Some(new),
-            Inserted::NoneOfThem => submit::answer_repetitions(connection, &submissions, now).await?,
-            Inserted::NotTried => None,
-        };
-        if let Some(told) = answers {
-            return Ok(Answers { submit: batch.dealt_to_submitters(told), ..Answers::default() });
+) -> Result<Option<Vec<Submitted>>, Fault> {
+    let Some(submissions) = batch.only_submissions() else { return Ok(None) };
+    let now = sources.now();
+    let looked = *expects_repetitions;
+    if looked {
+        let told = submit::answer_repetitions(connection, &submissions, now).await?;
+        if told.is_some() {
+            return Ok(told);
         }
     }
-    in_transaction(connection, held, batch, sources).await
+    *expects_repetitions = false;
+    match insert::submit_if_first(connection, &submissions, now).await? {
+        Inserted::All(new) => Ok(Some(new)),
+        Inserted::NoneOfThem if !looked => {
+            let told = submit::answer_repetitions(connection, &submissions, now).await?;
+            *expects_repetitions = told.is_some();
+            Ok(told)
+        }
+        Inserted::NoneOfThem | Inserted::NotTried => Ok(None),
+    }
 }
 
 async fn in_transaction(

@@ -18,7 +18,7 @@ use ratchet_core::{
 };
 use ratchet_sqlite::{SqliteLedger, SqliteOptions};
 
-const DAMAGE: &str = "UPDATE ratchet_records SET policy = '{}' WHERE key LIKE '%broken%'";
+const DAMAGE: &str = "UPDATE ratchet_records SET terms = 0 WHERE key LIKE '%broken%'";
 
 async fn execute(directory: &Path, statement: &'static str) -> u64 {
     let mut other = other_connection(directory).await;
@@ -56,7 +56,7 @@ async fn a_claim_goes_past_damaged_rows() {
     assert_eq!(claim(&ledger, 0).await, []);
 
     let mends =
-        "UPDATE ratchet_records SET policy = (SELECT policy FROM ratchet_records WHERE key LIKE '%sound_1%')";
+        "UPDATE ratchet_records SET terms = (SELECT terms FROM ratchet_records WHERE key LIKE '%sound_1%')";
     execute(directory.path(), mends).await;
     assert_eq!(keys(&claim(&ledger, 1).await), ["invoice:broken_1:collect:v1"], "mended, and served again");
 }
@@ -121,12 +121,12 @@ async fn an_order_for_a_damaged_record_is_refused_alone() {
         ledger.apply(["sound_1", "broken", "missing", "sound_2"].map(renew).to_vec()).await.unwrap();
     let until = Timestamp::from_millis(1_768_464_100_000);
     let renewed = Answer::Renewed { until, cancel_requested: false };
-    let what = "a JSON column does not fit its type".to_owned();
+    let what = "its policy and contract cannot be read".to_owned();
     let damaged = Refusal::Damaged { what };
     assert_eq!(answers, [Ok(renewed.clone()), Err(damaged.clone()), Err(Refusal::NoRecord), Ok(renewed)]);
     assert_eq!(
         damaged.to_string(),
-        "the record cannot be read: a JSON column does not fit its type; restore it or ask for help"
+        "the record cannot be read: its policy and contract cannot be read; restore it or ask for help"
     );
     clock.advance(Duration::from_secs(40));
     assert_eq!(

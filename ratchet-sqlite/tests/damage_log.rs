@@ -58,8 +58,12 @@ async fn each_damaged_row_is_logged_once_by_its_number_alone() {
         submit_new(&ledger, invoice).await;
     }
     let mut other = other_connection(directory.path()).await;
-    let damage = "UPDATE ratchet_records SET policy = '{\"secret\":1}' WHERE key LIKE '%broken%'";
-    sqlx::query(damage).execute(&mut other).await.unwrap();
+    for damage in [
+        "INSERT INTO ratchet_terms VALUES (9, '{\"secret\":1}')",
+        "UPDATE ratchet_records SET terms = 9 WHERE key LIKE '%broken%'",
+    ] {
+        sqlx::query(damage).execute(&mut other).await.unwrap();
+    }
     assert_eq!(claim(&ledger, 1).await.len(), 1);
     for _ in 0..3 {
         assert_eq!(claim(&ledger, 10).await, []);
@@ -68,7 +72,7 @@ async fn each_damaged_row_is_logged_once_by_its_number_alone() {
     let line = |row| {
         format!(
             "message=a damaged record is left alone: restore it or ask for help row={row} \
-             what=\"a JSON column does not fit its type\" "
+             what=\"its policy and contract cannot be read\" "
         )
     };
     assert_eq!(*errors.0.lock().unwrap(), [line(2), line(3)]);

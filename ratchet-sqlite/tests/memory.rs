@@ -66,6 +66,47 @@ async fn what_counts_as_started_and_what_does_not_are_leased_together() {
     assert_eq!((attempts.len(), attempts[0].started_at), (1, None));
 }
 
+/// As long as nothing unusual happens an attempt is in the row of its record, and tells the same.
+#[tokio::test]
+async fn a_first_attempt_is_told_whole_whatever_comes_after_its_lease() {
+    let directory = tempfile::tempdir().unwrap();
+    let (ledger, other) = (open(directory.path()).await, open(directory.path()).await);
+    for invoice in ["a", "b"] {
+        submit_new(&ledger, invoice).await;
+    }
+    let leased = claim(&ledger, 10).await;
+    let mut outside = other_connection(directory.path()).await;
+    assert_eq!(rows_of_attempts(&mut outside).await, 0);
+    let before = other.attempts(id("a")).await.unwrap();
+    assert_eq!((before.len(), before[0].started_at), (1, leased[0].effect.first_started_at));
+
+    let token = leased[0].token;
+    let renewed =
+        apply(&ledger, &leased[0], Command::Renew { token, duration: std::time::Duration::from_mins(1) })
+            .await;
+    assert!(matches!(renewed, Answer::Renewed { .. }), "{renewed:?}");
+    assert_eq!(rows_of_attempts(&mut outside).await, 1);
+    assert_eq!(other.attempts(id("a")).await.unwrap(), before);
+
+    let end = |record: &Record| Order {
+        id: record.id.clone(),
+        command: Command::Settle { token: record.token, outcome: Outcome::done(payload("paid")) },
+    };
+    let ended = ledger.apply(leased.iter().map(end).collect()).await.unwrap();
+    assert_eq!(ended, [Ok(Answer::Settled(State::Succeeded)), Ok(Answer::Settled(State::Succeeded))]);
+    for (invoice, record) in ["a", "b"].into_iter().zip(all(&other).await) {
+        let attempts = other.attempts(id(invoice)).await.unwrap();
+        let [Attempt { end: Some(end), started_at: Some(_), .. }] = &attempts[..] else {
+            panic!("{attempts:?}")
+        };
+        assert_eq!((end.outcome, Some(end.at), end.late), (OutcomeKind::Done, record.settled_at, false));
+    }
+}
+
+async fn rows_of_attempts(connection: &mut sqlx::SqliteConnection) -> i64 {
+    sqlx::query_scalar("SELECT count(*) FROM ratchet_attempts").fetch_one(connection).await.unwrap()
+}
+
 /// A success clears what earlier attempts left, also where it is written in one go with others.
 #[tokio::test]
 async fn results_that_differ_are_written_together() {
