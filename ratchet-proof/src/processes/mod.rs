@@ -12,7 +12,7 @@ mod till;
 
 pub(crate) use bench::{Bench, Broken, block_on};
 pub use child::Child;
-pub(crate) use child::{all_ended, enqueue, work_undisturbed};
+pub(crate) use child::{all_ended, enqueue, enqueue_early, work_undisturbed};
 pub(crate) use judge::{Findings, definite, state_of};
 pub(crate) use process::{Process, is_stopped_soon};
 pub(crate) use steady::Sample;

@@ -16,7 +16,7 @@ use crate::suite::{Effort, Report, Suite};
 const STRIDE: u64 = 617;
 
 /// One of so many connections is frozen, which takes as long as its ledger waits for an answer; the others are cut.
-const FREEZES: u64 = 4;
+const FREEZES: u64 = 16;
 
 /// Connections to `PostgreSQL` that end after some byte of the life of an operation.
 #[derive(Debug)]
@@ -101,11 +101,11 @@ impl Cases for ByteSuite {
     }
 
     fn short(&self) -> u64 {
-        100
+        60
     }
 
     fn planted(&self) -> &'static [Mutation] {
-        &[Mutation::NoDeduplication]
+        &[Mutation::EarlyAcknowledgement]
     }
 
     fn case(&self, number: u64, broken: Option<Mutation>) -> Result<Seen, Broken> {

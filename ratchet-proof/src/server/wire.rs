@@ -11,16 +11,17 @@ use tokio::time::{Instant, sleep};
 
 use super::bytes::{Ending, Length};
 use super::disturb::runtime;
-use crate::processes::{Bench, Broken, Findings, all_ended, enqueue, work_undisturbed};
+use crate::planted::Mutation;
+use crate::processes::{Bench, Broken, Findings, all_ended, enqueue, enqueue_early, work_undisturbed};
 
 /// How many connections end on one database.
-const ENDINGS: u64 = 24;
+const ENDINGS: u64 = 12;
 
 /// How long a ledger waits for an answer that does not come.
-const ANSWER: Duration = Duration::from_millis(400);
+const ANSWER: Duration = Duration::from_secs(1);
 
 /// In this time a life is at its end, whatever byte it was.
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_mins(1);
 
 /// What came of the lives on one database.
 pub(super) struct Lives {
@@ -87,19 +88,33 @@ async fn life(
     let (stop, stopped) = oneshot::channel::<()>();
     let folder = bench.folder().to_owned();
     let working = tokio::spawn(work_undisturbed(ratchet.clone(), folder, bench.broken(), stopped));
-    // Numbers of the kind that a repetition reaches once.
-    loop {
-        match enqueue(&ratchet, 5 * id, bench.folder()).await {
-            Ok(()) => break,
-            Err(EnqueueError::Ledger(error)) => again(&error, started, findings).await?,
-            Err(error) => return Err(Broken::Tool(error.to_string())),
-        }
-    }
+    submit(bench, &ratchet, id, findings).await?;
     if !all_ended(&ratchet, SOON).await? {
         return Err(Broken::Nothing("an operation did not come to its end"));
     }
     let _still_there = stop.send(());
     working.await.map_err(|_| Broken::Nothing("the worker panicked"))
+}
+
+/// Submits until it is acknowledged: a number of the kind that a repetition reaches once.
+async fn submit(
+    bench: &Bench<'_>,
+    ratchet: &Ratchet,
+    id: u64,
+    findings: &mut Findings,
+) -> Result<(), Broken> {
+    let started = Instant::now();
+    if bench.broken() == Some(Mutation::EarlyAcknowledgement) {
+        let _nobody_asks = enqueue_early(ratchet, 5 * id, bench.folder()).await;
+        return Ok(());
+    }
+    loop {
+        match enqueue(ratchet, 5 * id, bench.folder()).await {
+            Ok(()) => return Ok(()),
+            Err(EnqueueError::Ledger(error)) => again(&error, started, findings).await?,
+            Err(error) => return Err(Broken::Tool(error.to_string())),
+        }
+    }
 }
 
 /// Whoever meets a connection that ended is told to ask again.

@@ -108,16 +108,15 @@ impl Stage {
     /// A call begins. What goes wrong with it depends on how many of its kind were before it, and on nothing else: when
     /// less happens, the rest stays what it was.
     pub(crate) fn call(self: &Arc<Self>, kind: &str) -> Call {
+        // Names go through a shell.
+        let kind = kind.replace(' ', "-").replace('!', "/");
         let mut told = self.told();
-        let calls = told.calls.entry(kind.replace(' ', "-")).or_default();
+        let calls = told.calls.entry(kind.clone()).or_default();
         let nth = *calls;
         *calls += 1;
-        told.trace = hash(&(told.trace, kind, nth));
-        Call {
-            stage: Arc::clone(self),
-            chance: Chance::new(hash(&(self.seed, kind, nth))),
-            name: format!("{}.{nth}", kind.replace(' ', "-")),
-        }
+        told.trace = hash(&(told.trace, &kind, nth));
+        let chance = Chance::new(hash(&(self.seed, &kind, nth)));
+        Call { stage: Arc::clone(self), chance, name: format!("{kind}.{nth}") }
     }
 
     /// Whether something happens that comes up.

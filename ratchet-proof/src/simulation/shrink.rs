@@ -63,26 +63,35 @@ impl Shrinking {
 mod tests {
     use super::*;
 
+    const BROKEN: Option<Mutation> = Some(Mutation::NoDeduplication);
+
     #[test]
     fn a_wrong_life_becomes_the_least_that_is_wrong() {
-        let broken = Some(Mutation::NoDeduplication);
-        let is_wrong = |script: &Script, broken| !live(SEED, script, broken).verdicts.findings.is_empty();
-        assert!(is_wrong(&Script::default(), broken), "the bug does not show");
-        let script = shrink(SEED, broken).unwrap_or_default();
-        assert_eq!(
-            script.command(SEED, broken),
-            "cargo xtask prove --seed 0 --only none --broken no-deduplication"
-        );
-        assert!(is_wrong(&script, broken));
-        assert!(!is_wrong(&script, None), "something else shows than the bug");
-        assert_eq!(script.to_string().parse(), Ok(script.clone()));
-        // None of it can be missed.
+        let is_wrong =
+            |seed, script: &Script, broken| !live(seed, script, broken).verdicts.findings.is_empty();
+        let seed = (0..100).find(|seed| is_wrong(*seed, &Script::default(), BROKEN));
+        let Some(seed) = seed else { panic!("the bug does not show") };
+        let script = shrink(seed, BROKEN).unwrap_or_default();
         let names = script.to_string();
+        println!("{}", script.command(seed, BROKEN));
+        // A number is submitted, and no more than a few of its calls go wrong.
+        assert!(names.starts_with('d') && names.contains(",send@"), "{names}");
+        assert!(names.split(',').count() <= 4, "{names}");
+        assert_eq!(
+            script.command(seed, BROKEN),
+            format!("cargo xtask prove --seed {seed} --only {names} --broken no-deduplication")
+        );
+        let read = names.parse().unwrap_or_default();
+        assert!(is_wrong(seed, &read, BROKEN), "what is printed is not what was found");
+        assert!(!is_wrong(seed, &script, None), "something else shows than the bug");
         for name in names.split(',') {
             let less = names.split(',').filter(|other| *other != name).map(str::to_owned);
-            assert!(!is_wrong(&Script::only(less), broken), "{name} is needless");
+            assert!(!is_wrong(seed, &Script::only(less), BROKEN), "{name} is needless");
         }
     }
 
-    const SEED: u64 = 0;
+    #[test]
+    fn a_sound_life_is_not_shrunk() {
+        assert_eq!(shrink(0, None), None);
+    }
 }
