@@ -77,9 +77,11 @@ fn note(report: &mut Report, seed: u64, verdicts: &Verdicts) {
     report.lost += verdicts.lost;
     report.doubled += verdicts.doubled;
     report.stale_accepted += verdicts.stale_accepted;
+    let is_first = report.violations.is_empty() && !verdicts.findings.is_empty();
     let violations = verdicts.findings.iter().map(|finding| format!("seed {seed}: {finding}"));
     report.violations.extend(violations);
-    if let Some(script) = (!verdicts.findings.is_empty()).then(|| shrink(seed, None)).flatten() {
+    // The others are shrunk when they are lived again.
+    if let Some(script) = is_first.then(|| shrink(seed, None)).flatten() {
         let command = script.command(seed, None);
         progress("simulation", &command);
         report.violations.push(format!("the least of it: {command}"));
