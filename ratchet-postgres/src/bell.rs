@@ -10,6 +10,7 @@ use std::time::Duration;
 use sqlx::postgres::PgListener;
 use sqlx::{Executor as _, PgConnection};
 use tokio::sync::{Notify, watch};
+use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::error::{Fault, While as _};
@@ -104,7 +105,7 @@ impl Bell {
     async fn hear(&self, connector: &Connector) -> Result<(), sqlx::Error> {
         // A listener that hangs keeps its place in a pool, so none has the pool of another.
         let mut listener = PgListener::connect_with(&connector.listener()).await?;
-        listener.listen(CHANNEL).await?;
+        timeout(connector.answer_timeout, listener.listen(CHANNEL)).await.map_err(gone)??;
         // What was said before anybody listened is not said again.
         self.wake();
         loop {
@@ -126,6 +127,9 @@ async fn notify(connection: &mut PgConnection, tone: &str) -> Result<(), Fault> 
 
 /// A silent database and a dead network look alike to whoever only listens.
 async fn require_life(listener: &mut PgListener, within: Duration) -> Result<(), sqlx::Error> {
-    let gone = |_| sqlx::Error::Io(std::io::ErrorKind::TimedOut.into());
     timeout(within, listener.execute("SELECT")).await.map_err(gone)?.map(drop)
+}
+
+fn gone(_: Elapsed) -> sqlx::Error {
+    sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())
 }

@@ -10,12 +10,16 @@ use ratchet_core::random::{SharedRandom, SystemRandom};
 use ratchet_core::time::SharedClock;
 use ratchet_core::{LedgerError, Timestamp};
 use sqlx::{Connection as _, PgConnection};
+use tokio::time::timeout;
 
 use crate::PostgresLedger;
 use crate::error::{Fault, While as _};
 use crate::hosts::Hosts;
 use crate::schema;
-use crate::session::Connector;
+use crate::session::{Connector, TRUSTED_FOR};
+
+/// How many statements an update of the tables has that may each take as long as any call. The server ends each of them.
+const STATEMENTS: u32 = 20;
 
 /// How to open a [`PostgresLedger`]; [`PostgresLedger::open`] takes the defaults.
 ///
@@ -125,10 +129,8 @@ impl PostgresOptions {
             answer_timeout: self.answer_timeout,
         };
         let mut first = connector.connect().await.map_err(|fault| fault.told(self.busy_timeout))?;
-        require_unicode(&mut first, url).await?;
-        let current = schema::bring_up_to_date(&mut first).await;
-        current.map_err(|fault| fault.told(self.busy_timeout))?;
-        let _ = first.close().await;
+        bring_up_to_date(&mut first, &connector, url).await?;
+        let _ = timeout(TRUSTED_FOR, first.close()).await;
         Ok(PostgresLedger::start(Opened { connector, sources: self.sources }))
     }
 }
@@ -139,6 +141,26 @@ fn hosts(url: &str) -> Result<Hosts, LedgerError> {
         return Err(wrong("it does not start with `postgres://`"));
     }
     url.parse().map_err(wrong)
+}
+
+/// A database that stops answering is noticed here too: nobody else watches this connection.
+async fn bring_up_to_date(
+    connection: &mut PgConnection,
+    connector: &Connector,
+    url: &str,
+) -> Result<(), LedgerError> {
+    let told = |fault: Fault| fault.told(connector.lock_timeout);
+    let looks = async {
+        require_unicode(connection, url).await?;
+        schema::is_up_to_date(connection).await.map_err(told)
+    };
+    let silent = |doing| told(Fault::no_answer(doing));
+    let looked = timeout(connector.within(), looks).await;
+    if looked.unwrap_or_else(|_| Err(silent("read the version of its tables")))? {
+        return Ok(());
+    }
+    let updated = timeout(STATEMENTS * connector.within(), schema::bring_up_to_date(connection)).await;
+    updated.map_err(|_| silent("update its tables"))?.map_err(told)
 }
 
 async fn require_unicode(connection: &mut PgConnection, url: &str) -> Result<(), LedgerError> {

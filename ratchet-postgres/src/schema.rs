@@ -88,6 +88,12 @@ pub async fn migrate_effects(connection: &mut PgConnection) -> Result<(), Ledger
     EFFECTS.bring_up_to_date(connection).await.map_err(|fault| fault.told(Duration::ZERO))
 }
 
+/// Whether there is nothing to make and nothing to update.
+pub(crate) async fn is_up_to_date(connection: &mut PgConnection) -> Result<bool, Fault> {
+    let ledger = LEDGER.is_current(LEDGER.found(connection).await?)?;
+    Ok(ledger && EFFECTS.is_current(EFFECTS.found(connection).await?)?)
+}
+
 pub(crate) async fn bring_up_to_date(connection: &mut PgConnection) -> Result<(), Fault> {
     LEDGER.bring_up_to_date(connection).await?;
     EFFECTS.bring_up_to_date(connection).await

@@ -41,6 +41,11 @@ pub(crate) trait Cases: Sync {
     }
 
     fn case(&self, number: u64, broken: Option<Mutation>) -> Result<Seen, Broken>;
+
+    /// What else is to be told of all cases together.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Plants the bugs, then goes on with sound cases until there are enough.
@@ -65,18 +70,22 @@ pub(crate) fn run(suite: &impl Cases, effort: Effort) -> Report {
             break;
         }
         let began = Instant::now();
+        let known = report.violations.len();
         for (number, seen) in look_at(suite, number..number + AT_ONCE, None) {
             match seen {
                 Ok(seen) => note(&mut report, &mut faults, number, seen),
                 Err(error) => report.violations.push(format!("case {number}: {error}")),
             }
         }
+        // Whoever waits for a long run wants to know at once.
+        report.violations.iter().skip(known).for_each(|violation| progress(suite.name(), violation));
         longest = longest.max(began.elapsed());
         number += AT_ONCE;
         progress(suite.name(), &format!("{} faults in {number} cases", report.cases));
     }
     report.notes.push(format!("{} faults in {number} cases", report.cases));
     report.notes.extend(faults.into_iter().map(|(fault, times)| format!("{fault}: {times}")));
+    report.notes.extend(suite.notes());
     report
 }
 
@@ -112,7 +121,14 @@ fn planted(suite: &impl Cases, mutation: Mutation) -> Planted {
     for round in 0..ROUNDS_FOR_A_BUG {
         let first = round * BUGS_AT_ONCE;
         for (number, seen) in look_at(suite, first..first + BUGS_AT_ONCE, Some(mutation)) {
-            if let Some(said) = seen.ok().and_then(|seen| seen.findings.said.into_iter().next()) {
+            let said = match seen {
+                Ok(seen) => seen.findings.said.into_iter().next(),
+                Err(error) => {
+                    progress(suite.name(), &format!("{}, case {number}: {error}", mutation.name()));
+                    None
+                }
+            };
+            if let Some(said) = said {
                 progress(suite.name(), &format!("{} was noticed: {said}", mutation.name()));
                 return Planted::caught(mutation.name(), said, format!("case {number}"));
             }

@@ -100,7 +100,18 @@ impl Cases for CrashSuite {
     }
 
     fn planted(&self) -> &'static [Mutation] {
-        &[Mutation::NoDeduplication, Mutation::EarlyAcknowledgement, Mutation::AttemptInKey]
+        match self.kind {
+            StoreKind::Sqlite => &[
+                Mutation::NoDeduplication,
+                Mutation::EarlyAcknowledgement,
+                Mutation::AttemptInKey,
+                Mutation::NoStartMark,
+                Mutation::KeyFreedOnFailure,
+            ],
+            StoreKind::Postgres => {
+                &[Mutation::NoDeduplication, Mutation::EarlyAcknowledgement, Mutation::AttemptInKey]
+            }
+        }
     }
 
     fn case(&self, number: u64, broken: Option<Mutation>) -> Result<Seen, Broken> {
@@ -156,6 +167,8 @@ impl<'a> Store<'a> {
     fn die_where_it_shows(&self, broken: Mutation) -> Result<Findings, Broken> {
         let step = match broken {
             Mutation::EarlyAcknowledgement => "before submit",
+            // Asked about, an operation that had no effect is closed, and then refused.
+            Mutation::KeyFreedOnFailure => "before the effect",
             _ => "after the effect",
         };
         // One of every kind of operation.

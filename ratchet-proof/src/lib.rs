@@ -31,8 +31,8 @@ pub use model::{Bounds, ModelSuite};
 pub use planted::Mutation;
 pub use power::PowerSuite;
 pub use processes::{Child, Steady};
-pub use server::ServerSuite;
-pub use simulation::{SimulationSuite, Verdicts, replay};
+pub use server::{ByteSuite, ServerSuite};
+pub use simulation::{Incident, Lived, Script, SimulationSuite, Verdicts, live, shrink};
 pub use soak::SoakSuite;
 pub use suite::{Effort, Planted, Report, Suite, run, run_all};
 
@@ -46,6 +46,7 @@ pub fn suites(program: &Path) -> Vec<Box<dyn Suite>> {
         crash(StoreKind::Sqlite),
         crash(StoreKind::Postgres),
         Box::new(ServerSuite::new(program.to_owned())),
+        Box::new(ByteSuite::new(program.to_owned())),
         Box::new(PowerSuite::new(program.to_owned())),
         Box::new(DiskSuite::new(program.to_owned())),
         Box::new(ClockSuite::new(program.to_owned())),

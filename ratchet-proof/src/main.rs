@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use ratchet_proof::{Child, Effort, Steady, Suite, replay, run_all, suites, table};
+use ratchet_proof::{Child, Effort, Mutation, Script, Steady, Suite, live, run_all, shrink, suites, table};
 
 /// Tries to break the promise for as long as one likes.
 #[derive(Debug, Parser)]
@@ -21,6 +21,12 @@ struct Arguments {
     /// Lives one simulated life again, and says what was wrong with it.
     #[arg(long)]
     seed: Option<u64>,
+    /// Only these deeds and faults of that life, as in `d3,settle@charge:5.0.late`.
+    #[arg(long, requires = "seed", value_name = "LIST")]
+    only: Option<Script>,
+    /// The rule that is broken in that life.
+    #[arg(long, requires = "seed", value_name = "NAME", value_parser = rule)]
+    broken: Option<Mutation>,
     #[command(subcommand)]
     part: Option<Part>,
 }
@@ -43,7 +49,7 @@ fn main() -> ExitCode {
         None => {}
     }
     if let Some(seed) = arguments.seed {
-        return replay_one(seed);
+        return replay_one(seed, arguments.only.clone(), arguments.broken);
     }
     let wanted = |suite: &dyn Suite| {
         let is_asked_for = arguments.suite.iter().any(|name| name == suite.name());
@@ -72,11 +78,25 @@ fn main() -> ExitCode {
     if reports.iter().all(ratchet_proof::Report::holds) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn replay_one(seed: u64) -> ExitCode {
-    let (verdicts, trace) = replay(seed, None);
-    println!("seed {seed}, trace {trace:016x}: {} wrong", verdicts.findings.len());
-    for finding in &verdicts.findings {
-        println!("  {finding}");
+fn rule(name: &str) -> Result<Mutation, &'static str> {
+    Mutation::named(name).ok_or("there is no planted bug of that name")
+}
+
+/// Without a script of its own a life that is wrong is shrunk.
+fn replay_one(seed: u64, only: Option<Script>, broken: Option<Mutation>) -> ExitCode {
+    let script = only.or_else(|| shrink(seed, broken)).unwrap_or_default();
+    let lived = live(seed, &script, broken);
+    let findings = &lived.verdicts.findings;
+    println!("seed {seed}, trace {:016x}: {} wrong", lived.trace, findings.len());
+    if findings.is_empty() {
+        return ExitCode::SUCCESS;
     }
-    if verdicts.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    for incident in &lived.incidents {
+        println!("  {} {}", incident.name, incident.what.as_deref().unwrap_or_default());
+    }
+    for finding in findings {
+        println!("  wrong: {finding}");
+    }
+    println!("again: {}", script.command(seed, broken));
+    ExitCode::FAILURE
 }

@@ -77,11 +77,17 @@ impl Mutation {
         Self::PurgeOfUncertain,
     ];
 
-    /// The one of that name.
+    /// The one of that name, or of that word.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let all = Self::OF_THE_MODEL.into_iter().chain([Self::CommitsUnsynced, Self::StandbyNotAwaited]);
-        all.into_iter().find(|mutation| mutation.name() == name)
+        let mut all = Self::OF_THE_MODEL.into_iter().chain([Self::CommitsUnsynced, Self::StandbyNotAwaited]);
+        all.find(|mutation| mutation.name() == name || mutation.word() == name)
+    }
+
+    /// The name as one word of a command.
+    #[must_use]
+    pub fn word(self) -> String {
+        self.name().replace(' ', "-")
     }
 
     /// The name in tables.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use ratchet_proof::{
-    ClockSuite, CrashSuite, DiskSuite, Effort, ModelSuite, Mutation, PowerSuite, Report, SimulationSuite,
-    StoreKind, Suite, replay, run, table,
+    ByteSuite, ClockSuite, CrashSuite, DiskSuite, Effort, ModelSuite, Mutation, PowerSuite, Report, Script,
+    ServerSuite, SimulationSuite, StoreKind, Suite, live, run, table,
 };
 
 fn assert_holds(report: &Report) {
@@ -47,6 +47,16 @@ fn processes_on_postgres_keep_it_wherever_they_are_killed() {
 }
 
 #[test]
+fn processes_on_postgres_keep_it_whatever_happens_to_the_server() {
+    run_with_processes(ServerSuite::new);
+}
+
+#[test]
+fn processes_on_postgres_keep_it_after_whatever_byte_a_connection_ends() {
+    run_with_processes(ByteSuite::new);
+}
+
+#[test]
 fn processes_on_sqlite_keep_it_whenever_the_power_is_lost() {
     run_with_processes(PowerSuite::new);
 }
@@ -72,7 +82,8 @@ fn a_suite_that_could_not_run_stands_in_the_table_as_such() {
 
 #[test]
 fn a_seed_lives_the_same_life_each_time() {
-    let traces: Vec<u64> = (0..20).map(|seed| replay(seed, None).1).collect();
-    assert_eq!(traces, (0..20).map(|seed| replay(seed, None).1).collect::<Vec<_>>());
+    let trace = |seed| live(seed, &Script::default(), None).trace;
+    let traces: Vec<u64> = (0..20).map(trace).collect();
+    assert_eq!(traces, (0..20).map(trace).collect::<Vec<_>>());
     assert_eq!(traces.iter().collect::<BTreeSet<_>>().len(), 20);
 }

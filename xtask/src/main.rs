@@ -53,6 +53,12 @@ enum Task {
         /// Lives one simulated life again.
         #[arg(long)]
         seed: Option<u64>,
+        /// Only these deeds and faults of that life, as in `d3,settle@charge:5.0.late`.
+        #[arg(long, requires = "seed", value_name = "LIST")]
+        only: Option<String>,
+        /// The rule that is broken in that life.
+        #[arg(long, requires = "seed", value_name = "NAME")]
+        broken: Option<String>,
     },
     /// Makes inputs up for what must hold of any input; needs a nightly compiler and a C++ compiler.
     Fuzz {
@@ -81,7 +87,7 @@ fn main() -> ExitCode {
         Task::Python => tools::need_python(),
         Task::Restate => tools::need_restate(),
         Task::RestateCluster { operations } => restate_cluster(operations),
-        Task::Prove { minutes, json, seed } => prove(minutes, json, seed),
+        Task::Prove { minutes, json, seed, only, broken } => prove(minutes, json, seed, only, broken),
         Task::Fuzz { minutes, target } => fuzz::run(minutes, target.as_deref()),
         Task::Failover => failover(),
         Task::Lexicon(files) => lexicon::measure(&files),
@@ -112,20 +118,28 @@ fn test(only: &[String]) -> Result<(), Failed> {
 }
 
 /// Its output is the table alone, so that a program can read it.
-fn prove(minutes: u64, json: bool, seed: Option<u64>) -> Result<(), Failed> {
+fn prove(
+    minutes: u64,
+    json: bool,
+    seed: Option<u64>,
+    only: Option<String>,
+    broken: Option<String>,
+) -> Result<(), Failed> {
     tools::need_postgres()?;
     tools::need_faults()?;
     let json = if json { " --json" } else { "" };
     let seed = seed.map(|seed| format!(" --seed {seed}")).unwrap_or_default();
+    let only = only.map(|only| format!(" --only {only}")).unwrap_or_default();
+    let broken = broken.map(|broken| format!(" --broken {broken}")).unwrap_or_default();
     let program = "cargo run --quiet --release --locked --package ratchet-proof";
-    run_quietly(&format!("{program} -- --minutes {minutes}{json}{seed}"))
+    run_quietly(&format!("{program} -- --minutes {minutes}{json}{seed}{only}{broken}"))
 }
 
 /// Its last line has the figures.
 fn restate_cluster(operations: u64) -> Result<(), Failed> {
     tools::need_restate()?;
     command::run_with(
-        "cargo test --locked --workspace --all-features --test restate -- --ignored --exact --nocapture \
+        "cargo test --release --locked --workspace --all-features --test restate -- --ignored --exact --nocapture \
          cluster::every_node_is_killed_in_turn_and_nothing_is_lost",
         &[("RATCHET_TEST_OPERATIONS", &operations.to_string())],
     )

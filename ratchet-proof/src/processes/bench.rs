@@ -61,6 +61,10 @@ impl<'a> Bench<'a> {
         self.on(sqlite(folder))
     }
 
+    pub(crate) const fn broken(&self) -> Option<Mutation> {
+        self.broken
+    }
+
     pub(crate) fn url(&self) -> &str {
         &self.url
     }

@@ -12,11 +12,12 @@ use ratchet::sqlite::SqliteOptions;
 use ratchet::{EnqueueError, Enqueued, Ratchet, Worker};
 use ratchet_core::ledger::Count;
 use ratchet_core::{LedgerError, State};
-use tokio::sync::oneshot;
+use tokio::sync::oneshot::{self, error::TryRecvError};
 use tokio::time::sleep;
 
 use super::marks::{Marked, Marks, append};
 use super::operations::{self, Bill, book, deliver, flash, pay, print};
+use super::plant::plant;
 use super::till::Till;
 use crate::planted::Mutation;
 use crate::way::Through;
@@ -107,23 +108,19 @@ impl Child {
         let opened = self.open().await.inspect_err(|error| {
             append(&self.folder.join("refused"), &error.to_string());
         })?;
+        plant(&self.store, self.mutation()).await?;
         marks.pass("after open");
         let store = opened.ledger().clone();
         let ratchet =
             Ratchet::with_ledger(Arc::new(Through(Arc::new(Marked { store, marks: marks.clone() }))));
         let till = Till::new(self.folder.join("effects"), marks, self.mutation());
         let (stop, stopped) = oneshot::channel::<()>();
-        let working = worker(&ratchet, till).map(|worker| {
-            tokio::spawn(worker.run(async {
-                let _stopped = stopped.await;
-            }))
-        });
+        let at_work = ratchet.clone();
+        let working = tokio::spawn(work(move || worker(&at_work, till.clone()), stopped));
         self.submit(&ratchet).await;
         let ended = all_ended(&ratchet, Duration::from_secs(self.patience)).await?;
         let _still_there = stop.send(());
-        if let Some(working) = working {
-            let _ended = working.await;
-        }
+        let _ended = working.await;
         Ok(ended)
     }
 
@@ -148,12 +145,9 @@ impl Child {
         let early = self.mutation() == Some(Mutation::EarlyAcknowledgement);
         let numbers = self.from.saturating_sub(self.count).max(1)..self.from + self.count;
         for id in numbers.filter(|id| !known.contains(id)) {
-            if early {
-                append(&log, &format!("{}:{id}", name_of(id)));
-            }
             let enqueued = async || {
                 if early {
-                    is_put(ratchet, id).await.map(drop)
+                    enqueue_early(ratchet, id, &self.folder).await
                 } else {
                     enqueue(ratchet, id, &self.folder).await
                 }
@@ -180,6 +174,12 @@ pub(crate) async fn enqueue(ratchet: &Ratchet, id: u64, folder: &Path) -> Result
     Ok(())
 }
 
+/// The planted bug: it is noted first.
+pub(crate) async fn enqueue_early(ratchet: &Ratchet, id: u64, folder: &Path) -> Result<(), EnqueueError> {
+    append(&folder.join("acknowledged"), &format!("{}:{id}", name_of(id)));
+    is_put(ratchet, id).await.map(drop)
+}
+
 /// Whether it is on record for certain.
 async fn is_put(ratchet: &Ratchet, id: u64) -> Result<bool, EnqueueError> {
     let bill = Bill { id };
@@ -198,10 +198,29 @@ fn worker(ratchet: &Ratchet, till: Till) -> Option<Worker> {
     worker.poll_interval(Duration::from_millis(20)).build().ok()
 }
 
-/// A worker inside of this process, at whose steps nothing happens.
-pub(crate) fn undisturbed_worker(ratchet: &Ratchet, folder: &Path) -> Option<Worker> {
+/// Executes inside of this process until it is told to stop; nothing happens at its steps.
+pub(crate) async fn work_undisturbed(
+    ratchet: Ratchet,
+    folder: PathBuf,
+    broken: Option<Mutation>,
+    stopped: oneshot::Receiver<()>,
+) {
     let marks = Arc::new(Marks::new(None, None, folder.join("deaths")));
-    worker(ratchet, Till::new(folder.join("effects"), marks, None))
+    let till = Till::new(folder.join("effects"), marks, broken);
+    work(move || worker(&ratchet, till.clone()), stopped).await;
+}
+
+/// A worker ends at its start if the store fails then, and is started again, as by whoever looks after any program.
+async fn work(worker: impl Fn() -> Option<Worker>, mut stopped: oneshot::Receiver<()>) {
+    while let Some(worker) = worker() {
+        let run = worker.run(async {
+            let _stopped = (&mut stopped).await;
+        });
+        if run.await.is_ok() || !matches!(stopped.try_recv(), Err(TryRecvError::Empty)) {
+            return;
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
 }
 
 fn name_of(id: u64) -> &'static str {

@@ -10,7 +10,7 @@ use ratchet::Ratchet;
 use tokio::sync::oneshot;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use super::child::{enqueue, undisturbed_worker};
+use super::child::{enqueue, work_undisturbed};
 use super::marks::append;
 
 /// Between two submissions.
@@ -67,11 +67,7 @@ impl Steady {
     async fn live_on(&self) -> Result<(), ratchet_core::LedgerError> {
         let ratchet = Ratchet::open(&self.store).await?;
         let (stop, stopped) = oneshot::channel::<()>();
-        let working = undisturbed_worker(&ratchet, &self.folder).map(|worker| {
-            tokio::spawn(worker.run(async {
-                let _stopped = stopped.await;
-            }))
-        });
+        let working = tokio::spawn(work_undisturbed(ratchet.clone(), self.folder.clone(), None, stopped));
         let mut next = FIRST;
         for _ in 0..self.seconds / self.period {
             let taken = self.one_period(&ratchet, &mut next).await;
@@ -79,9 +75,7 @@ impl Steady {
             append(&self.folder.join("samples"), &format!("{} {}", sample.p99, sample.memory));
         }
         let _still_there = stop.send(());
-        if let Some(working) = working {
-            let _ended = working.await;
-        }
+        let _ended = working.await;
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ratchet::Ratchet;
 use ratchet::postgres::sqlx::{self, Connection as _, PgConnection};
-use ratchet_test_postgres::{Database, Server, shared};
+use ratchet_test_postgres::{Database, Server};
 use tokio::runtime::Runtime;
 
 use crate::cases::Seen;
@@ -38,7 +38,7 @@ fn ended(bench: &Bench<'_>, processes: [Process; 2], faults: &[&str]) -> Result<
     Ok(Seen { findings: bench.finish()?, faults: faults.iter().map(|fault| (*fault).to_owned()).collect() })
 }
 
-fn runtime() -> Result<Runtime, Broken> {
+pub(super) fn runtime() -> Result<Runtime, Broken> {
     Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?)
 }
 
@@ -138,10 +138,4 @@ async fn take_all_connections(database: &Database<'_>) {
     for other in others {
         let _is_closed = other.close().await;
     }
-}
-
-pub(super) fn of_the_shared_server() -> Result<(Runtime, Database<'static>), Broken> {
-    let runtime = runtime()?;
-    let database = runtime.block_on(shared().database());
-    Ok((runtime, database))
 }

@@ -1,5 +1,6 @@
 //! What happens to a `PostgreSQL` server and to the connections that lead to it.
 
+mod bytes;
 mod disturb;
 mod wire;
 
@@ -10,7 +11,9 @@ use crate::planted::Mutation;
 use crate::processes::{Bench, Broken};
 use crate::suite::{Effort, Report, Suite};
 
-/// Faults of servers and connections under processes that work on `PostgreSQL`.
+pub use bytes::ByteSuite;
+
+/// Faults of servers under processes that work on `PostgreSQL`.
 #[derive(Debug, Clone)]
 pub struct ServerSuite {
     /// This program, which is started again with `child`.
@@ -31,11 +34,7 @@ impl Suite for ServerSuite {
     }
 
     fn what(&self) -> &'static str {
-        "restarts, failovers, limits and locks of PostgreSQL, and connections that ended after some byte"
-    }
-
-    fn is_usual(&self) -> bool {
-        false
+        "restarts, failovers, limits and locks of PostgreSQL"
     }
 
     fn run(&self, effort: Effort) -> Report {
@@ -49,7 +48,7 @@ impl Cases for ServerSuite {
     }
 
     fn short(&self) -> u64 {
-        60
+        12
     }
 
     fn planted(&self) -> &'static [Mutation] {
@@ -61,11 +60,10 @@ impl Cases for ServerSuite {
         if broken.is_some() {
             return disturb::failover(bench, false);
         }
-        match number % 6 {
+        match number % 3 {
             0 => disturb::restarts(bench),
             1 => disturb::failover(bench, true),
-            2 => disturb::limits(bench),
-            _ => wire::ends(bench, number / 6 * 3 + number % 3),
+            _ => disturb::limits(bench),
         }
     }
 }

@@ -1,75 +1,76 @@
-//! Connections that end after some byte of the whole life of an operation: opening the store, submitting, executing.
+//! The whole life of an operation over connections that end: opening the store, submitting, executing.
 
-use std::path::Path;
 use std::time::Duration;
 
 use ratchet::postgres::PostgresOptions;
 use ratchet::{EnqueueError, Ratchet};
 use ratchet_core::LedgerError;
-use ratchet_test_postgres::{Database, Direction, End, Proxy, shared};
+use ratchet_test_postgres::{Database, Direction, Proxy, shared};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
-use super::disturb::of_the_shared_server;
-use crate::cases::Seen;
-use crate::processes::{Bench, Broken, Findings, all_ended, enqueue, undisturbed_worker};
+use super::bytes::{Ending, Length};
+use super::disturb::runtime;
+use crate::planted::Mutation;
+use crate::processes::{Bench, Broken, Findings, all_ended, enqueue, enqueue_early, work_undisturbed};
 
-/// How many lives one database sees.
-const LIVES: u64 = 12;
-
-/// Prime, so that all bytes come in turn, and near ones far apart.
-const STRIDE: u64 = 617;
+/// How many connections end on one database.
+const ENDINGS: u64 = 12;
 
 /// How long a ledger waits for an answer that does not come.
-const ANSWER: Duration = Duration::from_millis(250);
+const ANSWER: Duration = Duration::from_secs(1);
 
 /// In this time a life is at its end, whatever byte it was.
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_mins(1);
 
-pub(super) fn ends(bench: Bench<'_>, number: u64) -> Result<Seen, Broken> {
-    let (runtime, database) = of_the_shared_server()?;
-    let bench = bench.on(database.url());
-    let mut seen = runtime.block_on(lives(&bench, &database, number))?;
-    seen.findings.add(bench.finish()?);
-    Ok(seen)
+/// What came of the lives on one database.
+pub(super) struct Lives {
+    pub(super) findings: Findings,
+    pub(super) length: Length,
+    /// What happened: a life may be over before its byte comes.
+    pub(super) endings: Vec<Ending>,
 }
 
-async fn lives(bench: &Bench<'_>, database: &Database<'_>, number: u64) -> Result<Seen, Broken> {
+/// Lives one life after the other, each of which loses a connection, and counts all again.
+pub(super) fn lives(bench: Bench<'_>, number: u64) -> Result<Lives, Broken> {
+    let runtime = runtime()?;
+    let database = runtime.block_on(shared().database());
+    let bench = bench.on(database.url());
+    let mut lives = runtime.block_on(live(&bench, &database, number))?;
+    lives.findings.add(bench.finish()?);
+    Ok(lives)
+}
+
+async fn live(bench: &Bench<'_>, database: &Database<'_>, number: u64) -> Result<Lives, Broken> {
+    // The tables take longer to make than these ledgers wait for an answer.
+    drop(Ratchet::open(&database.url()).await?);
     let proxy = shared().proxy().await;
-    let (mut faults, mut findings) = (Vec::new(), Findings::default());
-    // Makes the tables; the second one counts.
-    life(bench.folder(), &proxy, database, 1, &mut findings).await?;
-    let before = [Direction::ToServer, Direction::ToProgram].map(|direction| proxy.passed(direction));
-    life(bench.folder(), &proxy, database, 2, &mut findings).await?;
-    let bytes = |direction: Direction| {
-        let place = usize::from(direction == Direction::ToProgram);
-        (proxy.passed(direction) - before[place]).max(1)
+    let mut findings = Findings::default();
+    life(bench, &proxy, database, 1, &mut findings).await?;
+    let length = Length {
+        to_server: proxy.passed(Direction::ToServer),
+        to_program: proxy.passed(Direction::ToProgram),
     };
-    let totals = [bytes(Direction::ToServer), bytes(Direction::ToProgram)];
-    for nth in 0..LIVES {
-        // Each byte in both directions and both ways of ending.
-        let case = number * LIVES + nth;
-        let (direction, total) = if case.is_multiple_of(2) {
-            (Direction::ToServer, totals[0])
-        } else {
-            (Direction::ToProgram, totals[1])
-        };
-        let end = if case / 2 % 4 == 3 { End::Freeze } else { End::Cut };
-        let at = usize::try_from(case / 2 * STRIDE).unwrap_or(0) % total;
-        proxy.end_after(at, direction, end);
-        life(bench.folder(), &proxy, database, 3 + nth, &mut findings).await?;
+    let mut endings = Vec::new();
+    for nth in 0..ENDINGS {
+        let ending = Ending::nth(number * ENDINGS + nth, length);
+        proxy.end_after(ending.after, ending.direction, ending.end);
+        life(bench, &proxy, database, 2 + nth, &mut findings).await.map_err(|error| after(ending, &error))?;
         if !proxy.calls_off_end() {
-            faults.push(format!("{end:?} {direction:?}").to_lowercase());
+            endings.push(ending);
         }
         proxy.heal();
     }
-    faults.sort();
-    Ok(Seen { findings, faults })
+    Ok(Lives { findings, length, endings })
+}
+
+fn after(ending: Ending, error: &Broken) -> Broken {
+    Broken::Tool(format!("{ending:?}: {error}"))
 }
 
 /// Opens the store, submits, executes, and waits for the end. Everything is asked again until it is answered.
 async fn life(
-    folder: &Path,
+    bench: &Bench<'_>,
     proxy: &Proxy,
     database: &Database<'_>,
     id: u64,
@@ -84,25 +85,36 @@ async fn life(
         }
     };
     let ratchet = Ratchet::with_ledger(ledger);
-    let worker = undisturbed_worker(&ratchet, folder).ok_or(Broken::Nothing("there is no worker"))?;
     let (stop, stopped) = oneshot::channel::<()>();
-    let working = tokio::spawn(worker.run(async {
-        let _stopped = stopped.await;
-    }));
-    // Numbers of the kind that a repetition reaches once.
-    loop {
-        match enqueue(&ratchet, 5 * id, folder).await {
-            Ok(()) => break,
-            Err(EnqueueError::Ledger(error)) => again(&error, started, findings).await?,
-            Err(error) => return Err(Broken::Tool(error.to_string())),
-        }
-    }
+    let folder = bench.folder().to_owned();
+    let working = tokio::spawn(work_undisturbed(ratchet.clone(), folder, bench.broken(), stopped));
+    submit(bench, &ratchet, id, findings).await?;
     if !all_ended(&ratchet, SOON).await? {
         return Err(Broken::Nothing("an operation did not come to its end"));
     }
     let _still_there = stop.send(());
-    let _ended = working.await;
-    Ok(())
+    working.await.map_err(|_| Broken::Nothing("the worker panicked"))
+}
+
+/// Submits until it is acknowledged: a number of the kind that a repetition reaches once.
+async fn submit(
+    bench: &Bench<'_>,
+    ratchet: &Ratchet,
+    id: u64,
+    findings: &mut Findings,
+) -> Result<(), Broken> {
+    let started = Instant::now();
+    if bench.broken() == Some(Mutation::EarlyAcknowledgement) {
+        let _nobody_asks = enqueue_early(ratchet, 5 * id, bench.folder()).await;
+        return Ok(());
+    }
+    loop {
+        match enqueue(ratchet, 5 * id, bench.folder()).await {
+            Ok(()) => return Ok(()),
+            Err(EnqueueError::Ledger(error)) => again(&error, started, findings).await?,
+            Err(error) => return Err(Broken::Tool(error.to_string())),
+        }
+    }
 }
 
 /// Whoever meets a connection that ended is told to ask again.

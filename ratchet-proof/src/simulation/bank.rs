@@ -1,14 +1,13 @@
 //! A destination that counts effects, behind a network that fails.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::chance::Chance;
+use super::script::{Call, Stage};
 use crate::planted::Mutation;
 
 /// For how long the destination remembers a key, where it does.
@@ -66,19 +65,13 @@ pub(crate) struct Bank(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     books: Mutex<BTreeMap<String, Account>>,
-    chance: Chance,
-    faulty: AtomicBool,
+    stage: Arc<Stage>,
     broken: Option<Mutation>,
 }
 
 impl Bank {
-    pub(crate) fn new(seed: u64, broken: Option<Mutation>) -> Self {
-        let chance = Chance::new(seed);
-        Self(Arc::new(Inner { books: Mutex::default(), chance, faulty: AtomicBool::new(true), broken }))
-    }
-
-    pub(crate) fn stop_faults(&self) {
-        self.0.faulty.store(false, Ordering::SeqCst);
+    pub(crate) fn new(stage: Arc<Stage>, broken: Option<Mutation>) -> Self {
+        Self(Arc::new(Inner { books: Mutex::default(), stage, broken }))
     }
 
     pub(crate) fn is_broken(&self, mutation: Mutation) -> bool {
@@ -92,50 +85,37 @@ impl Bank {
         self.books().iter().filter(|(known, _)| is_of(known)).map(|(_, account)| account.effects).sum()
     }
 
-    pub(crate) fn trace(&self) -> u64 {
-        self.0.chance.trace()
-    }
-
     fn books(&self) -> MutexGuard<'_, BTreeMap<String, Account>> {
         self.0.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fails(&self, per_mille: u64) -> bool {
-        self.0.faulty.load(Ordering::SeqCst) && self.0.chance.is(per_mille)
-    }
-
-    async fn way(&self) {
-        if self.0.faulty.load(Ordering::SeqCst) {
-            self.0.chance.delay(LONGEST_WAY).await;
-        }
-    }
-
     /// Sends a request. What has left goes on without its client.
     pub(crate) async fn send(&self, key: &str, recognises: Recognises) -> Result<Reply, NoReply> {
-        if self.fails(40) {
+        let call = self.0.stage.call(&format!("send@{key}"));
+        if call.is(40, "no-connection") {
             return Err(NoReply::NoConnection);
         }
         let (answer, answered) = oneshot::channel();
         let (bank, key) = (self.clone(), key.to_owned());
         // Who refuses a request refuses all its copies.
-        let refuses = self.fails(30);
-        let is_lost = self.fails(30);
+        let refuses = call.is(30, "refused");
         tokio::spawn(async move {
-            bank.way().await;
-            if is_lost {
+            call.way(LONGEST_WAY, "").await;
+            if call.is(30, "lost") {
                 return;
             }
             // A copy is an action of its own for who recognises nothing, and no client can help that.
-            if recognises == Recognises::Keys && bank.fails(30) {
+            if recognises == Recognises::Keys && call.is(30, "twice") {
                 let (copy, key) = (bank.clone(), key.clone());
                 tokio::spawn(async move {
-                    copy.way().await;
-                    copy.receive(&key, recognises, refuses);
+                    let call = copy.0.stage.call(&format!("copy@{key}"));
+                    call.way(LONGEST_WAY, "").await;
+                    copy.receive(&key, recognises, refuses, &call);
                 });
             }
-            let reply = bank.receive(&key, recognises, refuses);
-            bank.way().await;
-            if !bank.fails(50) {
+            let reply = bank.receive(&key, recognises, refuses, &call);
+            call.way(LONGEST_WAY, "-back").await;
+            if !call.is(50, "lost-back") {
                 let _client_is_gone = answer.send(reply);
             }
         });
@@ -145,13 +125,14 @@ impl Bank {
         }
     }
 
-    fn receive(&self, key: &str, recognises: Recognises, refuses: bool) -> Reply {
+    fn receive(&self, key: &str, recognises: Recognises, refuses: bool, call: &Call) -> Reply {
         let now = Instant::now();
         if refuses {
             return Reply::Refused;
         }
         let forgets = self.is_broken(Mutation::NoDeduplication);
-        let (declines, is_busy, fails) = (self.fails(20), self.fails(40), self.fails(30));
+        let (declines, is_busy, fails) =
+            (call.is(20, "declined"), call.is(40, "busy"), call.is(30, "failed-after-all"));
         let mut books = self.books();
         let account = books.entry(key.to_owned()).or_default();
         if account.closed {
@@ -178,18 +159,19 @@ impl Bank {
 
     /// Asks whether it acted under a key; if it did not, it never will.
     pub(crate) async fn ask_and_close(&self, key: &str) -> Result<bool, NoReply> {
-        if self.fails(100) {
+        let call = self.0.stage.call(&format!("ask@{key}"));
+        if call.is(100, "lost") {
             return Err(NoReply::Broken);
         }
-        self.way().await;
+        call.way(LONGEST_WAY, "").await;
         let acted = {
             let mut books = self.books();
             let account = books.entry(key.to_owned()).or_default();
             account.closed |= account.effects == 0 && !self.is_broken(Mutation::AskWithoutClosing);
             account.effects > 0
         };
-        self.way().await;
-        if self.fails(100) { Err(NoReply::Broken) } else { Ok(acted) }
+        call.way(LONGEST_WAY, "-back").await;
+        if call.is(100, "lost-back") { Err(NoReply::Broken) } else { Ok(acted) }
     }
 
     /// Waits until nothing is under way any more.

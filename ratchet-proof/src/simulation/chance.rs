@@ -1,34 +1,20 @@
-//! What goes wrong is drawn from a seed, so that it goes wrong again in the same way.
+//! What happens is drawn from a seed, so that it happens again in the same way.
 
-use std::hash::{DefaultHasher, Hash, Hasher as _};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::time::sleep;
-
-/// Numbers from a seed, and a trace of what they were used for.
+/// Numbers from a seed.
 #[derive(Debug)]
-pub(crate) struct Chance {
-    rolls: Mutex<(fastrand::Rng, u64)>,
-}
+pub(crate) struct Chance(Mutex<fastrand::Rng>);
 
 impl Chance {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { rolls: Mutex::new((fastrand::Rng::with_seed(seed), 0)) }
-    }
-
-    fn rolls(&self) -> MutexGuard<'_, (fastrand::Rng, u64)> {
-        self.rolls.lock().unwrap_or_else(PoisonError::into_inner)
+        Self(Mutex::new(fastrand::Rng::with_seed(seed)))
     }
 
     /// A number below `end`.
     pub(crate) fn below(&self, end: u64) -> u64 {
-        let mut rolls = self.rolls();
-        let number = rolls.0.u64(..end);
-        let mut trace = DefaultHasher::new();
-        (rolls.1, number, end).hash(&mut trace);
-        rolls.1 = trace.finish();
-        number
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).u64(..end)
     }
 
     /// True so many times of a thousand.
@@ -42,18 +28,8 @@ impl Chance {
         least + Duration::from_millis(self.below(width.saturating_add(1)))
     }
 
-    /// Waits as calls over a network do: mostly a little, now and then long.
-    pub(crate) async fn delay(&self, longest: Duration) {
-        let most = match self.below(100) {
-            0..90 => Duration::from_millis(20),
-            90..99 => longest / 20,
-            _ => longest,
-        };
-        sleep(self.span(Duration::ZERO, most)).await;
-    }
-
-    /// Two runs of one seed have the same.
-    pub(crate) fn trace(&self) -> u64 {
-        self.rolls().1
+    /// Numbers of its own for one thing that happens or does not: what comes after it draws the same ones.
+    pub(crate) fn fork(&self) -> Self {
+        Self::new(self.below(u64::MAX))
     }
 }

@@ -7,15 +7,19 @@ mod judge;
 mod life;
 mod network;
 mod operations;
+mod script;
+mod shrink;
 
 use std::time::Instant;
 
 use tokio::runtime::Builder;
 
 pub use judge::Verdicts;
+pub use script::{Incident, Script};
+pub use shrink::shrink;
 
 use crate::planted::Mutation;
-use crate::suite::{Effort, Planted, Report, Suite};
+use crate::suite::{Effort, Planted, Report, Suite, progress};
 use life::Life;
 
 /// How many seeds a short run tries.
@@ -60,7 +64,7 @@ impl Suite for SimulationSuite {
             Effort::For(_) => tried == 0 || !effort.left(started).is_zero(),
         };
         while goes_on(seed - first) {
-            note(&mut report, seed, &replay(seed, None).0);
+            note(&mut report, seed, &live(seed, &Script::default(), None).verdicts);
             seed += 1;
         }
         report.notes.push(format!("seeds {first} to {}", seed - 1));
@@ -73,28 +77,46 @@ fn note(report: &mut Report, seed: u64, verdicts: &Verdicts) {
     report.lost += verdicts.lost;
     report.doubled += verdicts.doubled;
     report.stale_accepted += verdicts.stale_accepted;
+    let is_first = report.violations.is_empty() && !verdicts.findings.is_empty();
     let violations = verdicts.findings.iter().map(|finding| format!("seed {seed}: {finding}"));
     report.violations.extend(violations);
+    // The others are shrunk when they are lived again.
+    if let Some(script) = is_first.then(|| shrink(seed, None)).flatten() {
+        let command = script.command(seed, None);
+        progress("simulation", &command);
+        report.violations.push(format!("the least of it: {command}"));
+    }
 }
 
 fn planted(mutation: Mutation) -> Planted {
-    let shows = |seed: &u64| !replay(*seed, Some(mutation)).0.findings.is_empty();
-    match (0..SEEDS_FOR_A_BUG).find(shows) {
-        Some(seed) => {
-            let finding = replay(seed, Some(mutation)).0.findings.swap_remove(0);
-            Planted::caught(mutation.name(), finding, format!("seed {seed}"))
-        }
+    let finding = |seed: u64| {
+        let lived = live(seed, &Script::default(), Some(mutation));
+        lived.verdicts.findings.into_iter().next().map(|finding| (seed, finding))
+    };
+    match (0..SEEDS_FOR_A_BUG).find_map(finding) {
+        Some((seed, finding)) => Planted::caught(mutation.name(), finding, format!("seed {seed}")),
         None => Planted::missed(mutation.name()),
     }
 }
 
-/// Lives the life of a seed, as often as one likes: it is the same each time. The number tells two lives apart.
+/// What came of one life.
+#[derive(Debug)]
+pub struct Lived {
+    /// What was found wrong.
+    pub verdicts: Verdicts,
+    /// Tells two lives apart: the same each time a seed lives by the same script.
+    pub trace: u64,
+    /// What happened, in its order.
+    pub incidents: Vec<Incident>,
+}
+
+/// Lives the life of a seed, as often as one likes: it is the same each time.
 ///
 /// # Panics
 /// If the operating system gives no runtime.
 #[must_use]
-pub fn replay(seed: u64, broken: Option<Mutation>) -> (Verdicts, u64) {
+pub fn live(seed: u64, script: &Script, broken: Option<Mutation>) -> Lived {
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.unwrap_or_else(|error| panic!("no runtime: {error}"));
-    runtime.block_on(Life::live(seed, broken))
+    runtime.block_on(Life::live(seed, script.clone(), broken))
 }

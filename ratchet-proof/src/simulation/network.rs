@@ -1,6 +1,6 @@
 //! The way to the store: calls are late, fail, or are carried out without an answer.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use ratchet_core::{LedgerError, MemoryLedger, Record, RecordId, Submission, Subm
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::chance::Chance;
+use super::script::{Call, Stage};
 use crate::planted::Mutation;
 use crate::stale::is_stale;
-use crate::way::Way;
+use crate::way::{Way, name_of};
 
 /// How long a worker's lease is.
 pub(crate) const LEASE: Duration = Duration::from_secs(10);
@@ -25,8 +25,7 @@ const LONGEST_WAY: Duration = Duration::from_secs(25);
 #[derive(Debug)]
 pub(crate) struct Network {
     store: Arc<MemoryLedger>,
-    chance: Chance,
-    faulty: AtomicBool,
+    stage: Arc<Stage>,
     broken: Option<Mutation>,
     stale_accepted: AtomicU64,
     sleepers: Sleepers,
@@ -36,12 +35,10 @@ pub(crate) struct Network {
 type Sleepers = Arc<Mutex<Vec<watch::Sender<u64>>>>;
 
 impl Network {
-    pub(crate) fn new(store: Arc<MemoryLedger>, seed: u64, broken: Option<Mutation>) -> Arc<Self> {
-        let chance = Chance::new(seed);
+    pub(crate) fn new(store: Arc<MemoryLedger>, stage: Arc<Stage>, broken: Option<Mutation>) -> Arc<Self> {
         let network = Arc::new(Self {
             store,
-            chance,
-            faulty: AtomicBool::new(true),
+            stage,
             broken,
             stale_accepted: AtomicU64::new(0),
             sleepers: Sleepers::default(),
@@ -50,40 +47,24 @@ impl Network {
         network
     }
 
-    pub(crate) fn stop_faults(&self) {
-        self.faulty.store(false, Ordering::SeqCst);
-    }
-
     /// Outcomes, pins and the like of superseded attempts that changed a record.
     pub(crate) fn stale_accepted(&self) -> u64 {
         self.stale_accepted.load(Ordering::SeqCst)
-    }
-
-    pub(crate) fn trace(&self) -> u64 {
-        self.chance.trace()
     }
 
     fn is_broken(&self, mutation: Mutation) -> bool {
         self.broken == Some(mutation)
     }
 
-    fn is_faulty(&self) -> bool {
-        self.faulty.load(Ordering::SeqCst)
-    }
-
     /// Takes a call to the store and its answer back.
-    async fn deliver<T>(&self, call: LedgerFuture<'_, T>) -> Result<T, LedgerError> {
-        if !self.is_faulty() {
-            return call.await;
-        }
-        self.chance.delay(LONGEST_WAY).await;
-        let fate = self.chance.below(100);
-        if fate < 5 {
+    async fn deliver<T>(&self, call: Call, work: LedgerFuture<'_, T>) -> Result<T, LedgerError> {
+        call.way(LONGEST_WAY, "").await;
+        if call.is(50, "lost") {
             return Err(cut());
         }
-        let answer = call.await;
-        self.chance.delay(LONGEST_WAY).await;
-        if fate < 10 { Err(cut()) } else { answer }
+        let answer = work.await;
+        call.way(LONGEST_WAY, "-back").await;
+        if call.is(50, "lost-back") { Err(cut()) } else { answer }
     }
 
     /// Carries orders out one by one, and looks at each whether it should have changed anything.
@@ -113,15 +94,16 @@ impl Network {
     }
 
     /// Now and then the network delivers an outcome once more, at any later time.
-    fn double(self: &Arc<Self>, orders: &[Order]) {
+    fn double(self: &Arc<Self>, call: &Call, orders: &[Order]) {
         let outcomes: Vec<Order> =
             orders.iter().filter(|order| matches!(order.command, Command::Settle { .. })).cloned().collect();
-        if outcomes.is_empty() || !self.is_faulty() || !self.chance.is(100) {
+        let later = call.chance.span(Duration::ZERO, 6 * LEASE);
+        if outcomes.is_empty() || !call.is(100, "twice") {
             return;
         }
         let network = Arc::clone(self);
         tokio::spawn(async move {
-            sleep(network.chance.span(Duration::ZERO, 6 * LEASE)).await;
+            sleep(later).await;
             let _nobody_waits = network.obey(outcomes).await;
         });
     }
@@ -135,6 +117,11 @@ async fn wake_in_order(mut store: watch::Receiver<u64>, sleepers: Sleepers) {
     }
 }
 
+/// What a call is about, so that what goes wrong with one record is independent of all others.
+fn about(call: &str, id: Option<&RecordId>) -> String {
+    id.map_or_else(|| call.to_owned(), |id| format!("{call}@{}", id.key.as_str()))
+}
+
 fn cut() -> LedgerError {
     LedgerError::Store { doing: "answer", source: "the connection was cut".into() }
 }
@@ -146,25 +133,26 @@ impl Way for Network {
 
     fn carry<'a, T: Send + 'a>(
         &'a self,
-        _call: &'static str,
+        call: &'static str,
         work: LedgerFuture<'a, T>,
     ) -> LedgerFuture<'a, T> {
-        Box::pin(self.deliver(work))
+        Box::pin(self.deliver(self.stage.call(call), work))
     }
 
     fn submit(&self, submissions: Vec<Submission>) -> LedgerFuture<'_, Vec<Submitted>> {
-        if self.is_broken(Mutation::EarlyAcknowledgement) && self.is_faulty() && self.chance.is(100) {
-            // Answered before it was written, and the store died.
+        let call = self.stage.call(&about("submit", submissions.first().map(|submission| &submission.id)));
+        if self.is_broken(Mutation::EarlyAcknowledgement) && call.is(100, "not-written") {
             let answers =
                 submissions.into_iter().map(|submission| Submitted::New { id: submission.id }).collect();
             return Box::pin(async move { Ok(answers) });
         }
-        self.carry("submit", self.store.submit(submissions))
+        Box::pin(self.deliver(call, self.store.submit(submissions)))
     }
 
     fn apply(self: &Arc<Self>, orders: Vec<Order>) -> LedgerFuture<'_, Vec<Result<Answer, Refusal>>> {
-        self.double(&orders);
-        self.carry("apply", Box::pin(self.obey(orders)))
+        let call = self.stage.call(&about(name_of(&orders), orders.first().map(|order| &order.id)));
+        self.double(&call, &orders);
+        Box::pin(self.deliver(call, Box::pin(self.obey(orders))))
     }
 
     fn wakeups(&self) -> watch::Receiver<u64> {
