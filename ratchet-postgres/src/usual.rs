@@ -7,7 +7,8 @@ use ratchet_core::{OutcomeKind, Payload, Record, State, Token};
 use crate::row::purge_at;
 use crate::write::{Change, Update, column, millis, number};
 
-const FIRST: Token = Token::NONE.next();
+/// The token of the first lease.
+pub(crate) const FIRST: Token = Token::NONE.next();
 
 macro_rules! update {
     ($set:literal, $parameters:literal, $names:literal, $token:literal) => {
