@@ -147,6 +147,7 @@ impl Fresh {
         let rows = write(connection, claim, &terms, sources.now()).await?;
         let (mut first, mut refused) = (First::default(), Vec::new());
         let mut names = Names::default();
+        first.leased.reserve(rows.len());
         for row in &rows {
             let mut cells = InOrder::new(row);
             let (row, seen, now) = (cells.next()?, cells.seen()?, cells.time()?);
@@ -159,9 +160,15 @@ impl Fresh {
         }
         // What is leased is committed already, so a failure here is for the next call to meet.
         if let Err(fault) = take_back(connection, &refused).await {
-            tracing::warn!(?fault, records = refused.len(), "leases were not taken back: they end by themselves");
+            tracing::warn!(
+                ?fault,
+                records = refused.len(),
+                "leases were not taken back: they end by themselves"
+            );
         }
-        first.leased.sort_by_key(|Leased { row, record, .. }| (Reverse(record.priority), record.ready_at, *row));
+        first
+            .leased
+            .sort_by_key(|Leased { row, record, .. }| (Reverse(record.priority), record.ready_at, *row));
         Ok(Some(first))
     }
 }
@@ -256,7 +263,8 @@ fn decided(record: &Record, claim: &Claim, moment: Moment) -> Option<Record> {
         duration: claim.lease,
         start_if_safe: claim.start_if_safe,
     };
-    let Decision { record: leased, answer: Answer::Leased, .. } = decide(record, &command, moment).ok()? else {
+    let Decision { record: leased, answer: Answer::Leased, .. } = decide(record, &command, moment).ok()?
+    else {
         return None;
     };
     let started = claim.start_if_safe && record.effect.contract.deduplicates();

@@ -64,6 +64,8 @@ impl Held {
     ) -> Option<(Loaded, Vec<Option<usize>>)> {
         let now = own_clock.map(Timestamp::from_millis).or_else(|| self.now())?;
         let mut loaded = Loaded { desk: Desk::default(), now, marks: HashMap::with_capacity(orders.len()) };
+        // Sheets are large: a list that grows would move them again and again.
+        loaded.desk.sheets.reserve(orders.len());
         let mut known: HashMap<&RecordId, Option<usize>> = HashMap::with_capacity(orders.len());
         let records = self.records();
         let mut lay = |id: &RecordId| {

@@ -75,7 +75,8 @@ impl Busy<'_> {
         let leased = ledger.claim(wish.clone()).await.unwrap();
         let fresh = Fresh::default();
         fresh.learn(&wish, &leased).unwrap();
-        let sources = Sources { clock: Some(clock), random: SystemRandom::shared(), logged: Logged::default() };
+        let sources =
+            Sources { clock: Some(clock), random: SystemRandom::shared(), logged: Logged::default() };
         let leased = leased.into_iter().next().unwrap();
         Self { database, ledger, connection, sources, fresh, leased }
     }
@@ -167,7 +168,10 @@ async fn a_busy_ledger_leases_and_ends_everything_once() {
         assert_eq!(leased.len(), 8);
         let settle = |record: &Record| Order {
             id: record.id.clone(),
-            command: Command::Settle { token: record.token, outcome: ratchet_core::Outcome::done(Payload::from_stored("1")) },
+            command: Command::Settle {
+                token: record.token,
+                outcome: ratchet_core::Outcome::done(Payload::from_stored("1")),
+            },
         };
         let settled = busy.ledger.apply(leased.iter().map(settle).collect()).await.unwrap();
         assert!(settled.iter().all(|told| *told == Ok(Answer::Settled(State::Succeeded))), "{settled:?}");
