@@ -61,6 +61,7 @@ pub(crate) async fn lay_out(connection: &mut PgConnection, rows: &[PgRow]) -> Re
     // Each row may have waited for its lock, the last one the longest.
     let now = rows.last().map_or(Ok(Timestamp::EPOCH), |row| Columns(row).time("now"))?;
     let (mut desk, mut marks) = (Desk::default(), HashMap::with_capacity(rows.len()));
+    desk.sheets.reserve(rows.len());
     let (mut snapshots, mut with_steps) = (Snapshots::default(), HashMap::new());
     for row in rows {
         let mut cells = InOrder::new(row);

@@ -60,6 +60,7 @@ mod enqueue;
 mod error;
 mod export;
 mod follow;
+mod fresh;
 mod gates;
 mod held;
 mod hosts;

@@ -7,16 +7,19 @@ use ratchet_core::{OutcomeKind, Payload, Record, State, Token};
 use crate::row::purge_at;
 use crate::write::{Change, Update, column, millis, number};
 
-const FIRST: Token = Token::NONE.next();
+/// The token of the first lease.
+pub(crate) const FIRST: Token = Token::NONE.next();
 
+// The planner takes rows behind such a limit for few, and goes to each place at once. It would rather read all of a table
+// that it has seen small, and keeps such a plan while the table grows.
 macro_rules! update {
     ($set:literal, $parameters:literal, $names:literal, $token:literal) => {
         concat!(
             "UPDATE ratchet.progress AS p SET ",
             $set,
-            " FROM unnest($1::bigint[], $2::xid[], $3::tid[]",
+            " FROM (SELECT * FROM unnest($1::bigint[], $2::xid[], $3::tid[]",
             $parameters,
-            ") AS c(record_id, seen, place",
+            ") LIMIT cardinality($1)) AS c(record_id, seen, place",
             $names,
             ") WHERE p.ctid = c.place AND p.xmin = c.seen AND p.record_id = c.record_id AND p.token = ",
             $token,
@@ -24,6 +27,23 @@ macro_rules! update {
         )
     };
 }
+
+const LEASE: &str = update!(
+    "state = 'running', token = $5, attempts = c.started::int, lease_until = $6, \
+        first_started_at = CASE WHEN c.started THEN $7::bigint END, attempt_token = $5, attempt_worker = $8, \
+        attempt_leased_at = $7, attempt_started_at = CASE WHEN c.started THEN $7::bigint END",
+    ", $4::boolean[]",
+    ", started",
+    "0"
+);
+
+const END: &str = update!(
+    "state = 'succeeded', lease_until = NULL, result = c.result, purge_at = c.purge_at, settled_at = $6, \
+        attempt_ended_at = $7, attempt_outcome = 'done', attempt_late = false",
+    ", $4::text[], $5::bigint[], $8::bigint[]",
+    ", result, purge_at, token",
+    "c.token"
+);
 
 /// The statement for these changes, if all of them are first leases or all are ends, of one moment.
 pub(crate) fn update<'q>(rows: &'q [Change<'_>]) -> Option<Update<'q>> {
@@ -57,14 +77,6 @@ fn is_leased_with(change: &Change<'_>, first: &Change<'_>) -> bool {
 }
 
 fn lease<'q>(rows: &'q [Change<'_>], first: &'q Change<'_>) -> Update<'q> {
-    const LEASE: &str = update!(
-        "state = 'running', token = $5, attempts = c.started::int, lease_until = $6, \
-            first_started_at = CASE WHEN c.started THEN $7::bigint END, attempt_token = $5, attempt_worker = $8, \
-            attempt_leased_at = $7, attempt_started_at = CASE WHEN c.started THEN $7::bigint END",
-        ", $4::boolean[]",
-        ", started",
-        "0"
-    );
     by_place(LEASE, rows)
         .bind(column(rows, |change| change.latest.started_at().is_some()))
         .bind(number(FIRST))
@@ -86,13 +98,6 @@ fn is_ended_with(change: &Change<'_>, first: &Change<'_>) -> bool {
 }
 
 fn end<'q>(rows: &'q [Change<'_>], first: &'q Change<'_>) -> Update<'q> {
-    const END: &str = update!(
-        "state = 'succeeded', lease_until = NULL, result = c.result, purge_at = c.purge_at, settled_at = $6, \
-            attempt_ended_at = $7, attempt_outcome = 'done', attempt_late = false",
-        ", $4::text[], $5::bigint[], $8::bigint[]",
-        ", result, purge_at, token",
-        "c.token"
-    );
     by_place(END, rows)
         .bind(column(rows, |change| change.record.result.as_ref().map(Payload::as_str)))
         .bind(column(rows, |change| purge_at(change.record).map(millis)))
@@ -107,4 +112,41 @@ fn by_place<'q>(statement: &'static str, rows: &'q [Change<'_>]) -> Update<'q> {
         .bind(column(rows, |change| change.row))
         .bind(column(rows, |change| change.mark.seen.by))
         .bind(column(rows, |change| change.mark.seen.place))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use sqlx::{AssertSqlSafe, Row as _};
+
+    use super::*;
+    use crate::schema;
+    use crate::session::Connector;
+
+    /// A program that starts on an empty store keeps its plans while that grows.
+    #[tokio::test]
+    async fn a_plan_made_for_an_empty_table_goes_to_the_places_too() {
+        let database = ratchet_test_postgres::shared().database().await;
+        let connector = Connector {
+            options: database.url().parse().unwrap(),
+            lock_timeout: Duration::from_secs(1),
+            answer_timeout: Duration::from_secs(10),
+        };
+        let mut connection = connector.connect().await.unwrap();
+        schema::bring_up_to_date(&mut connection).await.unwrap();
+        sqlx::raw_sql("VACUUM ANALYZE ratchet.progress").execute(&mut connection).await.unwrap();
+        for (name, statement, arguments) in
+            [("lease", LEASE, "'{t}', 1, 1, 1, 'w'"), ("ending", END, "'{1}', '{1}', 1, 1, '{1}'")]
+        {
+            let prepare = format!("PREPARE {name} AS {statement}");
+            sqlx::raw_sql(AssertSqlSafe(prepare)).execute(&mut connection).await.unwrap();
+            let explain = format!("EXPLAIN EXECUTE {name}('{{1}}', '{{1}}', NULL, {arguments})");
+            let plan = sqlx::raw_sql(AssertSqlSafe(explain)).fetch_all(&mut connection).await.unwrap();
+            let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
+            let plan = plan.join("\n");
+            assert!(plan.contains("TID Cond: (ctid = c.place)"), "{plan}");
+            assert!(!plan.contains("Index Scan"), "{plan}");
+        }
+    }
 }
