@@ -151,7 +151,7 @@ async fn a_damaged_row_is_left_as_it_was() {
 async fn a_claim_that_found_less_than_it_wanted_looks_before_the_next() {
     let mut busy = Busy::start(true).await;
     busy.submit(vec![submission("invoice:second")]).await;
-    busy.fresh.learn(&claim(2, true), &[busy.leased.clone()]).unwrap();
+    busy.fresh.learn(&claim(2, true), std::slice::from_ref(&busy.leased)).unwrap();
     let first = busy.fresh.lease(&mut busy.connection, &claim(1, true), &busy.sources).await.unwrap();
     assert!(first.is_none());
 }
