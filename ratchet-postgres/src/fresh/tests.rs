@@ -115,7 +115,7 @@ async fn what_is_written_at_once_is_what_was_decided_about_the_first() {
         let leased = busy.lease(10, start_if_safe).await;
         let expected = Record { id: submission("invoice:second").id, trace: traced, ..busy.leased.clone() };
         assert!(traced.is_some());
-        assert_eq!(leased, [expected.clone()]);
+        assert_eq!(leased, std::slice::from_ref(&expected));
         let found = busy.ledger.find(expected.id.clone()).await.unwrap().unwrap();
         assert_eq!(found, Stored::Record(Box::new(expected)));
         let [first, second] = &busy.rows().await[..] else { panic!("two rows") };
