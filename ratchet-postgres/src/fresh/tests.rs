@@ -115,7 +115,7 @@ async fn what_is_written_at_once_is_what_was_decided_about_the_first() {
         let leased = busy.lease(10, start_if_safe).await;
         let expected = Record { id: submission("invoice:second").id, trace: traced, ..busy.leased.clone() };
         assert!(traced.is_some());
-        assert_eq!(leased, [expected.clone()]);
+        assert_eq!(leased, std::slice::from_ref(&expected));
         let found = busy.ledger.find(expected.id.clone()).await.unwrap().unwrap();
         assert_eq!(found, Stored::Record(Box::new(expected)));
         let [first, second] = &busy.rows().await[..] else { panic!("two rows") };
@@ -151,7 +151,7 @@ async fn a_damaged_row_is_left_as_it_was() {
 async fn a_claim_that_found_less_than_it_wanted_looks_before_the_next() {
     let mut busy = Busy::start(true).await;
     busy.submit(vec![submission("invoice:second")]).await;
-    busy.fresh.learn(&claim(2, true), &[busy.leased.clone()]).unwrap();
+    busy.fresh.learn(&claim(2, true), std::slice::from_ref(&busy.leased)).unwrap();
     let first = busy.fresh.lease(&mut busy.connection, &claim(1, true), &busy.sources).await.unwrap();
     assert!(first.is_none());
 }
