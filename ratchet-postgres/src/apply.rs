@@ -86,7 +86,7 @@ async fn apply_to_locked(
     let doing = "write what was decided";
     let mut transaction = connection.begin().await.while_trying(doing)?;
     let mut loaded = desk::load_identities(&mut transaction, &records_of(orders), sources.now()).await?;
-    held.read_clock(loaded.now);
+    held.read_clock(&loaded);
     loaded.desk.log_damaged(&sources.logged);
     let mut answers = vec![None; orders.len()];
     let places: HashMap<RecordId, Result<usize, Refusal>> = loaded.desk.places();

@@ -13,11 +13,10 @@ use sqlx::{Connection as _, PgConnection};
 
 use crate::desk::{self, Loaded};
 use crate::error::{Fault, While as _};
-use crate::fresh::Fresh;
 use crate::held::Held;
 use crate::options::Sources;
 use crate::room;
-use crate::row::record_columns;
+use crate::row::{now, record_columns};
 use crate::write;
 
 /// The pending records `p` on the shelf `s` in namespace `$1`, by the number that the index has for the four names.
@@ -59,30 +58,29 @@ macro_rules! due_on_shelf {
     () => {
         concat!(
             "FROM ratchet.progress AS p WHERE ",
-            $crate::claim::on_shelf!(),
+            on_shelf!(),
             " AND p.priority = s.priority AND p.ready_at <= (SELECT now FROM moment) \
              ORDER BY p.ready_at, p.record_id "
         )
     };
 }
-pub(crate) use due_on_shelf;
 
-/// How many of the `$6` most urgent and then longest waiting records each shelf gives.
+/// The `$6` most urgent and then longest waiting records.
 ///
-/// A look tells, if more than one shelf holds anything; then as many are read there, or locked past those that others hold.
-/// Every shelf is two seeks in the index and no more rows than are wanted, so neither settled records nor those that wait
-/// for later or for somebody else cost anything.
-macro_rules! shares {
-    () => {
+/// A look says how many each shelf gives, if more than one holds anything; then as many are read there, or locked past those
+/// that others hold. Every shelf is two seeks in the index and no more rows than are wanted, so neither settled records nor
+/// those that wait for later or for somebody else cost anything.
+macro_rules! due {
+    ($lock:literal) => {
         concat!(
             "WITH RECURSIVE moment AS MATERIALIZED (SELECT ",
-            $crate::row::now!("$5"),
+            now!("$5"),
             " AS now), ",
-            $crate::claim::tables_of_shelves!(),
+            tables_of_shelves!(),
             ", filled AS MATERIALIZED (SELECT * FROM shelf WHERE priority IS NOT NULL), \
                first AS (SELECT s.queue, s.operation, s.version, s.number, s.priority FROM filled AS s CROSS JOIN LATERAL ( \
                    SELECT p.ready_at, p.record_id ",
-            $crate::claim::due_on_shelf!(),
+            due_on_shelf!(),
             "LIMIT $6) AS w \
                WHERE (SELECT count(*) FROM filled) > 1 \
                ORDER BY s.priority DESC, w.ready_at, w.record_id LIMIT $6), \
@@ -90,18 +88,8 @@ macro_rules! shares {
                    SELECT queue, operation, version, number, priority, count(*) AS records \
                    FROM first GROUP BY 1, 2, 3, 4, 5 \
                    UNION ALL \
-                   SELECT queue, operation, version, number, priority, $6 FROM filled WHERE (SELECT count(*) FROM filled) = 1)"
-        )
-    };
-}
-pub(crate) use shares;
-
-/// The most urgent and then longest waiting records.
-macro_rules! due {
-    ($lock:literal) => {
-        concat!(
-            shares!(),
-            " SELECT ",
+                   SELECT queue, operation, version, number, priority, $6 FROM filled WHERE (SELECT count(*) FROM filled) = 1) \
+             SELECT ",
             record_columns!(),
             ", p.seen, p.place, (SELECT now FROM moment) AS now FROM share AS s CROSS JOIN LATERAL (SELECT p.xmin AS seen, p.ctid AS place, p.* ",
             due_on_shelf!(),
@@ -146,14 +134,13 @@ const CAREFUL_CLAIMS: u32 = 64;
 pub(crate) struct Claiming {
     pub(crate) sources: Sources,
     pub(crate) held: Arc<Held>,
-    fresh: Fresh,
     /// How many claims are to expect that others claim too.
     careful: AtomicU32,
 }
 
 impl Claiming {
     pub(crate) fn new(sources: Sources, held: Arc<Held>) -> Self {
-        Self { sources, held, fresh: Fresh::default(), careful: AtomicU32::new(0) }
+        Self { sources, held, careful: AtomicU32::new(0) }
     }
 
     /// Leases due records for each of the claims.
@@ -169,10 +156,10 @@ impl Claiming {
         let careful = self.careful.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok();
         let limited = |claim: &&Claim| claim.offers.iter().any(|offer| offer.at_most.is_some());
         if let ([claim], false) = (claims, careful || claims.iter().any(limited)) {
-            match self.claim_alone(connection, claim).await {
-                Ok(leased) => return Ok(vec![leased]),
+            match self.search(connection, claim, LOOK).await {
+                Ok(found) if found.lost == 0 || !found.leased.is_empty() => return Ok(vec![found.leased]),
                 // Somebody holds what is due, or was faster: the others are leased past it.
-                Err(Fault::Busy) => self.careful.store(CAREFUL_CLAIMS, Ordering::Relaxed),
+                Ok(_) | Err(Fault::Busy) => self.careful.store(CAREFUL_CLAIMS, Ordering::Relaxed),
                 Err(fault) => return Err(fault),
             }
         }
@@ -184,36 +171,6 @@ impl Claiming {
             leased.push(self.search(&mut transaction, claim, DUE).await?.leased);
         }
         transaction.commit().await.while_trying(doing)?;
-        Ok(leased)
-    }
-
-    /// Leases due records as if nobody else did: first what needs no look before it is written, then the rest.
-    async fn claim_alone(&self, connection: &mut PgConnection, claim: &Claim) -> Result<Vec<Record>, Fault> {
-        let first = self.fresh.lease(connection, claim, &self.sources).await?;
-        let was_tried = first.is_some();
-        let first = first.unwrap_or_default();
-        self.held.keep(&first);
-        let mut leased: Vec<Record> = first.leased.into_iter().map(|leased| leased.record).collect();
-        if leased.len() == claim.limit {
-            return Ok(leased);
-        }
-        let rest = Claim { limit: claim.limit - leased.len(), ..claim.clone() };
-        let found = match self.search(connection, &rest, LOOK).await {
-            Err(fault) if leased.is_empty() => return Err(fault),
-            Err(fault) => {
-                tracing::warn!(?fault, "a claim found less than there may be");
-                Found::default()
-            }
-            Ok(found) => found,
-        };
-        if leased.is_empty() && found.leased.is_empty() && found.lost > 0 {
-            return Err(Fault::Busy);
-        }
-        if was_tried && leased.is_empty() && self.fresh.knows(&found.leased) {
-            self.careful.store(CAREFUL_CLAIMS, Ordering::Relaxed);
-        }
-        leased.extend(found.leased);
-        self.fresh.learn(claim, &leased)?;
         Ok(leased)
     }
 
@@ -260,7 +217,7 @@ impl Claiming {
         due: &'static str,
     ) -> Result<Found, Fault> {
         let mut loaded = load_due(connection, claim, due, &self.sources).await?;
-        self.held.read_clock(loaded.now);
+        self.held.read_clock(&loaded);
         let command = Command::Lease {
             worker: claim.worker.clone(),
             duration: claim.lease,

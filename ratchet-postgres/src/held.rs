@@ -14,7 +14,6 @@ use ratchet_core::{Payload, Record, RecordId, State, Timestamp};
 use tokio::time::Instant;
 
 use crate::desk::Loaded;
-use crate::fresh::{First, Leased};
 use crate::seen::Seen;
 use crate::write::Mark;
 
@@ -80,50 +79,32 @@ impl Held {
     }
 
     /// Keeps the clock in mind that rows were read with.
-    pub(crate) fn read_clock(&self, now: Timestamp) {
+    pub(crate) fn read_clock(&self, loaded: &Loaded) {
         let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
-        if now > Timestamp::EPOCH {
-            *clock = Some((now, Instant::now()));
+        if loaded.now > Timestamp::EPOCH {
+            *clock = Some((loaded.now, Instant::now()));
         }
-    }
-
-    /// Keeps in mind what has just been leased for the first time.
-    pub(crate) fn keep(&self, first: &First) {
-        let Some(now) = first.now else { return };
-        self.read_clock(now);
-        let mut records = self.records();
-        make_room(&mut records);
-        for Leased { row, seen, record } in &first.leased {
-            records.insert(record.id.clone(), self.copy(*row, *seen, record));
-        }
-    }
-
-    fn copy(&self, row: i64, seen: Seen, record: &Record) -> Box<Copy> {
-        Box::new(Copy { row, seen, record: Record { input: self.no_input.clone(), ..record.clone() } })
     }
 
     /// Keeps in mind what was written, as far as it is known here already, or else if `new_too`. What is not among
     /// `written` was not compared with its row, or differs from it.
     pub(crate) fn remember(&self, loaded: &Loaded, written: &HashMap<i64, Seen>, new_too: bool) {
         let mut records = self.records();
-        make_room(&mut records);
+        if records.len() > MOST {
+            records.clear();
+        }
         for sheet in &loaded.desk.sheets {
             let id = &sheet.record.id;
             match written.get(&sheet.row) {
                 Some(seen) if sheet.record.state == State::Running => {
                     if new_too || records.contains_key(id) {
-                        records.insert(id.clone(), self.copy(sheet.row, *seen, &sheet.record));
+                        let record = Record { input: self.no_input.clone(), ..sheet.record.clone() };
+                        records.insert(id.clone(), Box::new(Copy { row: sheet.row, seen: *seen, record }));
                     }
                 }
                 // Settled, or somebody else has written it.
                 _ => drop(records.remove(id)),
             }
         }
-    }
-}
-
-fn make_room(records: &mut HashMap<RecordId, Box<Copy>>) {
-    if records.len() > MOST {
-        records.clear();
     }
 }

@@ -60,7 +60,6 @@ mod enqueue;
 mod error;
 mod export;
 mod follow;
-mod fresh;
 mod gates;
 mod held;
 mod hosts;

@@ -44,7 +44,7 @@ pub struct PostgresOptions {
 #[derive(Debug, Clone)]
 pub(crate) struct Sources {
     /// `None` for the database's own clock.
-    pub(crate) clock: Option<SharedClock>,
+    clock: Option<SharedClock>,
     pub(crate) random: SharedRandom,
     pub(crate) logged: Logged,
 }

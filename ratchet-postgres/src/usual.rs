@@ -7,8 +7,7 @@ use ratchet_core::{OutcomeKind, Payload, Record, State, Token};
 use crate::row::purge_at;
 use crate::write::{Change, Update, column, millis, number};
 
-/// The token of the first lease.
-pub(crate) const FIRST: Token = Token::NONE.next();
+const FIRST: Token = Token::NONE.next();
 
 // The planner takes rows behind such a limit for few, and goes to each place at once. It would rather read all of a table
 // that it has seen small, and keeps such a plan while the table grows.
