@@ -25,7 +25,7 @@ pub(crate) struct Report {
     latencies: Vec<Summary>,
 }
 
-/// Memory may grow by so much after the first fifth of the run.
+/// Memory may grow by so much after the first two fifths of the run, in which the page caches of SQLite fill.
 const GROWTH_KIB: u64 = 16 * 1024;
 
 impl Report {
@@ -78,7 +78,7 @@ impl Report {
 
     /// From the end of the first fifth to the end of the run.
     fn grown_kib(&self) -> u64 {
-        let early = self.usage.get(self.usage.len().div_ceil(5)).map_or(0, |usage| usage.memory_kib);
+        let early = self.usage.get((self.usage.len() * 2).div_ceil(5)).map_or(0, |usage| usage.memory_kib);
         self.usage.last().map_or(0, |usage| usage.memory_kib).saturating_sub(early)
     }
 }
