@@ -4,7 +4,8 @@
 -- Policies with contracts, as a JSON list of the two: nearly all records have those of many others. A row never changes,
 -- and stays.
 CREATE TABLE ratchet_terms (
-    id INTEGER PRIMARY KEY,
+    -- AUTOINCREMENT: a number that came back would give records the policy of others.
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     terms TEXT NOT NULL UNIQUE
 ) STRICT;
 
@@ -14,6 +15,7 @@ CREATE TABLE ratchet_records (
     namespace TEXT NOT NULL,
     operation TEXT NOT NULL,
     key TEXT NOT NULL,
+    -- The first one of a key stays until all of them are a tombstone: new keys are recognised by it.
     generation INTEGER NOT NULL,
     version TEXT NOT NULL,
     fingerprint BLOB NOT NULL,

@@ -166,7 +166,7 @@ async fn attempts(
 ) -> Result<BTreeMap<i64, Vec<Attempt>>, Fault> {
     const OF: &str = concat!(
         "SELECT * FROM ratchet_attempts WHERE record_id IN (SELECT value FROM json_each(?1)) UNION ALL ",
-        first_attempt!("ratchet_records AS r WHERE r.id IN (SELECT value FROM json_each(?1))"),
+        first_attempt!("json_each(?1) AS w CROSS JOIN ratchet_records AS r ON r.id = w.value WHERE TRUE"),
         " ORDER BY record_id, token"
     );
     let rows = sqlx::query(OF).bind(rows_as_json(places)?).fetch_all(connection).await.while_trying(DOING)?;

@@ -4,7 +4,7 @@
 //! or of its attempts, it moves out.
 
 use ratchet_core::Token;
-use ratchet_core::ledger::desk::Desk;
+use ratchet_core::ledger::desk::{Desk, Sheet};
 use sqlx::SqliteConnection;
 
 use crate::error::{Fault, While as _};
@@ -32,16 +32,23 @@ pub(crate) async fn make_room(
     usual: &Usual<'_>,
 ) -> Result<(), Fault> {
     let first = Token::NONE.next();
-    let unusual = desk.sheets.iter().filter(|sheet| sheet.was.1 == first && !usual.covers(sheet.row, first));
+    let notes = &desk.attempts;
+    let concerned = |sheet: &&Sheet| {
+        let at = (sheet.row, first);
+        sheet.changed || notes.started.contains_key(&at) || notes.ended.contains_key(&at)
+    };
+    let begun = desk.sheets.iter().filter(|sheet| sheet.was.1 >= first);
+    let unusual = begun.filter(|sheet| !usual.covers(sheet.row, sheet.was.1)).filter(concerned);
     let rows: Vec<i64> = unusual.map(|sheet| sheet.row).collect();
     move_out(connection, &rows).await
 }
 
+/// A row that was changed by hand, and has that attempt twice or in part, holds up nobody else's.
 pub(crate) async fn move_out(connection: &mut SqliteConnection, rows: &[i64]) -> Result<(), Fault> {
     const MOVE: &str = concat!(
-        "INSERT INTO ratchet_attempts \
+        "INSERT OR IGNORE INTO ratchet_attempts \
              (record_id, token, worker, version, leased_at, started_at, ended_at, outcome, cause, late) ",
-        first_attempt!("ratchet_records AS r WHERE r.id IN (SELECT value FROM json_each(?1))")
+        first_attempt!("json_each(?1) AS w CROSS JOIN ratchet_records AS r ON r.id = w.value WHERE TRUE")
     );
     const CLEAR: &str = "UPDATE ratchet_records SET first_worker = NULL, first_leased_at = NULL \
         WHERE id IN (SELECT value FROM json_each(?1)) AND first_worker IS NOT NULL";
@@ -49,9 +56,8 @@ pub(crate) async fn move_out(connection: &mut SqliteConnection, rows: &[i64]) ->
         return Ok(());
     }
     let (rows, doing) = (rows_as_json(rows)?, "give attempts rows of their own");
-    let moved = sqlx::query(MOVE).bind(&rows).execute(&mut *connection).await.while_trying(doing)?;
-    if moved.rows_affected() > 0 {
-        sqlx::query(CLEAR).bind(rows).execute(connection).await.while_trying(doing)?;
+    for statement in [MOVE, CLEAR] {
+        sqlx::query(statement).bind(&rows).execute(&mut *connection).await.while_trying(doing)?;
     }
     Ok(())
 }

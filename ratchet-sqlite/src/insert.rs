@@ -10,6 +10,7 @@ use crate::error::{Fault, While as _};
 use crate::hex;
 use crate::row::{ROWS_PER_STATEMENT, rows_as_json};
 use crate::terms;
+use crate::write::require_all;
 
 /// Makes records of the rows in `?1`: a key, a fingerprint, an input and a place in a trace each.
 macro_rules! insert {
@@ -18,7 +19,8 @@ macro_rules! insert {
              created_at, state, ready_at, terms, input, group_id, after_id, comes_after, trace) \
          SELECT ?2, ?3, n.value ->> 0, ?4, ?5, unhex(n.value ->> 1), ?6, ?7, ?8, ?9, ?10, t.id, n.value ->> 2, ?12, \
              ?13, ?14, n.value ->> 3 \
-         FROM ratchet_terms AS t CROSS JOIN json_each(?1) AS n WHERE t.terms = ?11"
+         FROM ratchet_terms AS t INDEXED BY sqlite_autoindex_ratchet_terms_1 CROSS JOIN json_each(?1) AS n \
+         WHERE t.terms = ?11"
     };
 }
 
@@ -45,7 +47,8 @@ pub(crate) async fn records(
         let terms = terms::of(alike[0])?;
         terms::put_on_record(connection, &[&terms]).await?;
         for rows in alike.chunks(ROWS_PER_STATEMENT) {
-            run(connection, INSERT, rows, &terms, after).await?.while_trying(DOING)?;
+            let written = run(connection, INSERT, rows, &terms, after).await?.while_trying(DOING)?;
+            require_all(written, rows.len())?;
         }
     }
     Ok(())
@@ -83,7 +86,10 @@ pub(crate) async fn submit_if_first(
     }
     match run(connection, INSERT_ALL_OR_NONE, &rows, &terms::of(first)?, None).await? {
         Ok(0) => Ok(Inserted::NoneOfThem),
-        Ok(_) => Ok(Inserted::All(new.into_iter().map(|record| Submitted::New { id: record.id }).collect())),
+        Ok(written) => {
+            require_all(written, rows.len())?;
+            Ok(Inserted::All(new.into_iter().map(|record| Submitted::New { id: record.id }).collect()))
+        }
         Err(error) if is_unique_violation(&error) => Ok(Inserted::NoneOfThem),
         Err(error) => Err(Fault::of(DOING, error)),
     }

@@ -219,3 +219,26 @@ async fn a_question_goes_past_damaged_rows() {
     let due = ledger.to_reconcile(Namespace::DEFAULT, served, 16).await.unwrap();
     assert_eq!(keys(&due), ["invoice:sound:collect:v1"]);
 }
+
+#[tokio::test]
+async fn an_attempt_that_is_on_record_twice_holds_up_nobody_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let ledger = open(directory.path()).await;
+    for invoice in ["broken", "sound"] {
+        submit_new(&ledger, invoice).await;
+    }
+    let leased = claim(&ledger, 2).await;
+    let again = "INSERT INTO ratchet_attempts (record_id, token, worker, version, leased_at) \
+        SELECT id, 1, 'by hand', '1', 1 FROM ratchet_records WHERE key LIKE '%broken%'";
+    assert_eq!(execute(directory.path(), again).await, 1);
+    let orders = |command: fn(Token) -> Command| {
+        leased.iter().map(|record| Order { id: record.id.clone(), command: command(record.token) }).collect()
+    };
+    let renew = |token| Command::Renew { token, duration: Duration::from_mins(1) };
+    let renewed = ledger.apply(orders(renew)).await.unwrap();
+    assert!(matches!(renewed[..], [Ok(Answer::Renewed { .. }), Ok(Answer::Renewed { .. })]), "{renewed:?}");
+    let unknown =
+        |token| Command::Settle { token, outcome: Outcome::unknown(Cause::new(CauseKind::Failed, "")) };
+    let ended = ledger.apply(orders(unknown)).await.unwrap();
+    assert!(ended.iter().all(Result::is_ok), "{ended:?}");
+}
