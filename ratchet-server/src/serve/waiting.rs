@@ -9,6 +9,8 @@ use ratchet::ledger::Offer;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+use super::jobs::WorkerKey;
+
 /// What another program makes due is found after this, also where the store tells nobody of it.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
@@ -31,11 +33,21 @@ pub(crate) struct Waiting {
 
 /// All claims that look for the same.
 struct Kind {
+    /// The one that looks next, and waits for something to be due; the others wait for its place, in the order in which they
+    /// came.
+    turn: Arc<Semaphore>,
     /// Those that look while looks find something.
     looks: Arc<Semaphore>,
-    /// The one that waits for something to be due; the others wait for its place, in the order in which they came.
-    turn: Arc<Semaphore>,
-    quiet: Mutex<Option<Quiet>>,
+    found: Mutex<Found>,
+}
+
+/// What looks have found.
+struct Found {
+    /// The last one found nothing.
+    quiet: Option<Quiet>,
+    /// How many may look at once: one more for each look that finds something, one less for each that does not. So a burst is
+    /// met by many, and a single job costs few looks in vain.
+    looks_at_once: usize,
 }
 
 /// A look has found nothing.
@@ -60,8 +72,8 @@ pub(crate) struct Waiter<'a> {
     /// What the store had made due before the look that comes now.
     seen: u64,
     place: Option<OwnedSemaphorePermit>,
-    look: Option<OwnedSemaphorePermit>,
     turn: Option<OwnedSemaphorePermit>,
+    look: Option<OwnedSemaphorePermit>,
 }
 
 impl Waiting {
@@ -81,8 +93,8 @@ impl Waiting {
             looked: false,
             seen: 0,
             place: None,
-            look: None,
             turn: None,
+            look: None,
         }
     }
 
@@ -91,11 +103,7 @@ impl Waiting {
         if !kinds.contains_key(&wanted) {
             kinds.retain(|_, kind| Arc::strong_count(kind) > 1);
         }
-        let new = || {
-            let (looks, turn) = (Semaphore::new(LOOKS_AT_ONCE), Semaphore::new(1));
-            Arc::new(Kind { looks: Arc::new(looks), turn: Arc::new(turn), quiet: Mutex::default() })
-        };
-        Arc::clone(kinds.entry(wanted).or_insert_with(new))
+        Arc::clone(kinds.entry(wanted).or_insert_with(|| Arc::new(Kind::new())))
     }
 
     fn kinds(&self) -> MutexGuard<'_, HashMap<Wanted, Arc<Kind>>> {
@@ -104,8 +112,17 @@ impl Waiting {
 }
 
 impl Kind {
-    fn quiet(&self) -> MutexGuard<'_, Option<Quiet>> {
-        self.quiet.lock().unwrap_or_else(PoisonError::into_inner)
+    fn new() -> Self {
+        let (turn, looks) = (Arc::new(Semaphore::new(1)), Arc::new(Semaphore::new(LOOKS_AT_ONCE)));
+        Self { turn, looks, found: Mutex::new(Found { quiet: None, looks_at_once: LOOKS_AT_ONCE }) }
+    }
+
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn quiet(&self) -> Option<Quiet> {
+        self.found().quiet
     }
 }
 
@@ -113,13 +130,13 @@ impl Waiter<'_> {
     /// Ready when a look may find something; `false` when the wait is over.
     ///
     /// While looks find something, many look at once. When one has found nothing, one claim waits for what comes, and the next
-    /// one when that has a job.
+    /// ones when that has a job.
     pub(crate) async fn may_look(&mut self) -> bool {
         let Some(deadline) = self.deadline else { return !std::mem::replace(&mut self.looked, true) };
-        if self.look.is_none() && self.turn.is_none() {
-            self.look = Arc::clone(&self.kind.looks).try_acquire_owned().ok();
+        if Instant::now() >= deadline {
+            return false;
         }
-        if self.look.is_some() && self.rests_until().is_none() {
+        if self.may_look_at_once() {
             return true;
         }
         if self.place.is_none() {
@@ -128,17 +145,45 @@ impl Waiter<'_> {
         self.place.is_some() && timeout_at(deadline, self.worth_a_look()).await.is_ok()
     }
 
+    /// Whether nobody was there before, and there is nothing to wait for.
+    fn may_look_at_once(&mut self) -> bool {
+        if self.turn.is_none() {
+            self.turn = Arc::clone(&self.kind.turn).try_acquire_owned().ok();
+        }
+        if self.turn.is_none() || self.rests_until().is_some() {
+            return false;
+        }
+        if self.kind.quiet().is_none() {
+            self.look = Arc::clone(&self.kind.looks).try_acquire_owned().ok();
+            if self.look.is_none() {
+                return false;
+            }
+            self.turn = None;
+        }
+        true
+    }
+
     async fn worth_a_look(&mut self) {
         if self.turn.is_none() {
-            if self.look.is_none() {
-                self.look = Arc::clone(&self.kind.looks).acquire_owned().await.ok();
+            self.turn = Arc::clone(&self.kind.turn).acquire_owned().await.ok();
+        }
+        loop {
+            self.rest().await;
+            // The first look after a rest is made alone.
+            if self.kind.quiet().is_some() {
+                return;
             }
+            self.look = Arc::clone(&self.kind.looks).acquire_owned().await.ok();
             if self.rests_until().is_none() {
+                // The next claim looks meanwhile.
+                self.turn = None;
                 return;
             }
             self.look = None;
-            self.turn = Arc::clone(&self.kind.turn).acquire_owned().await.ok();
         }
+    }
+
+    async fn rest(&mut self) {
         while let Some((until, wakes)) = self.rests_until() {
             tokio::select! {
                 () = sleep_until(until) => {}
@@ -150,7 +195,7 @@ impl Waiter<'_> {
     /// Until when no look is worth it, and whether the store may say otherwise before.
     fn rests_until(&mut self) -> Option<(Instant, bool)> {
         self.seen = *self.wakeups.borrow_and_update();
-        let (quiet, now) = ((*self.kind.quiet())?, Instant::now());
+        let (quiet, now) = (self.kind.quiet()?, Instant::now());
         if now < quiet.rests_until {
             return Some((quiet.rests_until, false));
         }
@@ -159,16 +204,28 @@ impl Waiter<'_> {
 
     /// The look has found a job.
     pub(crate) fn found(&self) {
-        *self.kind.quiet() = None;
+        let mut found = self.kind.found();
+        found.quiet = None;
+        if found.looks_at_once < LOOKS_AT_ONCE {
+            found.looks_at_once += 1;
+            self.kind.looks.add_permits(1);
+        }
     }
 
     /// The look has found nothing, and nothing is due before `next_due`, as far as is known.
-    pub(crate) fn found_nothing(&self, next_due: Option<Duration>) {
+    pub(crate) fn found_nothing(&mut self, next_due: Option<Duration>) {
         let now = Instant::now();
         let kinds = u32::try_from(self.waiting.kinds().len()).unwrap_or(u32::MAX);
         let until = now + next_due.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN);
         let rests_until = now + REST.saturating_mul(kinds).min(LOOK_AGAIN);
-        *self.kind.quiet() = Some(Quiet { seen: self.seen, rests_until, until });
+        let mut found = self.kind.found();
+        found.quiet = Some(Quiet { seen: self.seen, rests_until, until });
+        if let Some(look) = self.look.take()
+            && found.looks_at_once > 1
+        {
+            found.looks_at_once -= 1;
+            look.forget();
+        }
     }
 }
 
@@ -176,6 +233,7 @@ impl Waiter<'_> {
 mod tests {
     use ratchet::ledger::Served;
     use ratchet::{OperationName, Version};
+    use tokio::task::JoinSet;
 
     use super::*;
 
@@ -240,6 +298,62 @@ mod tests {
         drop(looking);
         assert!(claim(&waiting, "charge").may_look().await);
         assert_eq!(begun.elapsed(), REST + LOOK_AGAIN);
+    }
+
+    const LOOK: Duration = Duration::from_millis(10);
+
+    /// Claims that wait until so many jobs are made due, and look for a time. Gives when the last job is found, and how many
+    /// looks there are until everything is quiet again.
+    async fn burst(wakeups: &watch::Sender<u64>, waiting: &Arc<Waiting>, claims: usize, jobs: usize) -> (Duration, usize) {
+        let state = Arc::new(Mutex::new((jobs, 0, Instant::now())));
+        let mut all = JoinSet::new();
+        for _ in 0..claims {
+            let (waiting, state) = (Arc::clone(waiting), Arc::clone(&state));
+            all.spawn(async move {
+                let mut one = claim(&waiting, "charge");
+                while one.may_look().await {
+                    tokio::time::sleep(LOOK).await;
+                    let mut state = state.lock().unwrap();
+                    state.1 += 1;
+                    if state.0 > 0 {
+                        *state = (state.0 - 1, state.1, Instant::now());
+                        one.found();
+                        return;
+                    }
+                    one.found_nothing(None);
+                }
+            });
+        }
+        tokio::time::sleep(REST * 2).await;
+        let begun = Instant::now();
+        wakeups.send_modify(|count| *count += 1);
+        tokio::time::sleep(LOOK_AGAIN / 2).await;
+        let (left, looks, last) = *state.lock().unwrap();
+        assert_eq!(left, 0);
+        (last - begun, looks)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_burst_is_met_by_as_many_claims_as_may_look_at_once() {
+        let wakeups = watch::Sender::new(0);
+        let waiting = Arc::new(quiet(&wakeups, 99).await);
+        // One finds out that there is something; then all others look.
+        assert_eq!(burst(&wakeups, &waiting, 32, 32).await, (LOOK * 2, 32));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_single_job_costs_few_looks_in_vain_however_many_claims_wait() {
+        let wakeups = watch::Sender::new(0);
+        let waiting = Arc::new(Waiting::new(wakeups.subscribe(), 99));
+        let mut looking: Vec<_> = (0..32).map(|_| claim(&waiting, "charge")).collect();
+        for one in &mut looking {
+            assert!(one.may_look().await);
+        }
+        looking.iter_mut().for_each(|one| one.found_nothing(None));
+        drop(looking);
+        assert_eq!(burst(&wakeups, &waiting, 40, 1).await, (LOOK, 3));
+        // Each job that is found has one more look at once: 1, 2, 4.
+        assert_eq!(burst(&wakeups, &waiting, 40, 7).await.0, LOOK * 3);
     }
 
     #[tokio::test(start_paused = true)]
