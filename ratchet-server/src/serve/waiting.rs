@@ -85,9 +85,12 @@ impl Waiting {
 
     /// A claim that waits for no longer than `patience`; without any, it looks once.
     pub(crate) fn claim(&self, namespace: &Namespace, offers: &[Offer], patience: Duration) -> Waiter<'_> {
+        let mut offers = offers.to_vec();
+        offers.sort_unstable();
+        offers.dedup();
         Waiter {
             waiting: self,
-            kind: self.kind((namespace.clone(), offers.to_vec())),
+            kind: self.kind((namespace.clone(), offers)),
             wakeups: self.wakeups.clone(),
             deadline: (!patience.is_zero()).then(|| Instant::now() + patience),
             looked: false,
@@ -394,6 +397,20 @@ mod tests {
         let _heads = tokio::time::timeout(REST, claim(&waiting, "charge").may_look()).await;
         assert!(claim(&waiting, "refund").may_look().await);
         assert_eq!(begun.elapsed(), REST);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn claims_for_the_same_in_another_order_share_their_looks() {
+        let wakeups = watch::Sender::new(0);
+        let waiting = quiet(&wakeups, 9).await;
+        let (charge, refund) = (&offers("charge")[0], &offers("refund")[0]);
+        let kind = |offers: [&Offer; 3]| {
+            let offers: Vec<Offer> = offers.into_iter().cloned().collect();
+            waiting.claim(&Namespace::DEFAULT, &offers, PATIENCE).kind
+        };
+        let one = kind([charge, refund, refund]);
+        assert!(Arc::ptr_eq(&one, &kind([refund, charge, charge])));
+        assert!(!Arc::ptr_eq(&one, &kind([refund, refund, refund])));
     }
 
     #[tokio::test(start_paused = true)]
