@@ -216,7 +216,7 @@ fn spelled(text: &str) -> Option<(char, usize)> {
 fn of_address(text: &str) -> Option<(char, usize)> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let byte = |part: &[u8]| match *part {
-        [b'%', high, low] => Some(digit(high)? << 4 | digit(low)?),
+        [b'%', high, low] => Some((digit(high)? << 4) | digit(low)?),
         _ => None,
     };
     let bytes: Vec<u8> = text.as_bytes().chunks(3).take(4).map_while(byte).collect();
@@ -256,8 +256,7 @@ mod tests {
     }
 
     fn shown(text: &str) -> String {
-        let input =
-            r#"{"email":"Ada@example.com","who":{"name":"Ada Lovelace","card":4242424242},"invoice":"inv_1"}"#;
+        let input = r#"{"email":"Ada@example.com","who":{"name":"Ada Lovelace","card":4242424242},"invoice":"inv_1"}"#;
         without(text, &hidden(input).unwrap())
     }
 
@@ -278,7 +277,8 @@ mod tests {
 
     #[test]
     fn what_is_hidden_is_found_in_other_spellings_and_in_any_case() {
-        let words = hidden(r#"{"email":"ada+1@example.com","who":["MÜLLER Straße","🦀crab","a%40b.example"]}"#);
+        let words =
+            hidden(r#"{"email":"ada+1@example.com","who":["MÜLLER Straße","🦀crab","a%40b.example"]}"#);
         for (text, expected) in [
             ("GET /?to=ada%2B1%40example.com&n=1", "GET /?to=[redacted]&n=1"),
             (r#"{"to":"ada+1\u0040example.com"}"#, r#"{"to":"[redacted]"}"#),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ratchet::Namespace;
 use ratchet::ledger::Offer;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::jobs::WorkerKey;
@@ -27,8 +27,24 @@ type Wanted = (Namespace, Vec<Offer>);
 /// The claims of this server that wait.
 pub(crate) struct Waiting {
     wakeups: watch::Receiver<u64>,
-    places: Arc<Semaphore>,
+    places: Semaphore,
+    /// How many places each worker has.
+    taken: Mutex<HashMap<WorkerKey, usize>>,
     kinds: Mutex<HashMap<Wanted, Arc<Kind>>>,
+}
+
+/// Who claims.
+pub(crate) struct Claimant {
+    pub(crate) worker: WorkerKey,
+    /// How many jobs it executes at once; so many of its claims may wait.
+    pub(crate) capacity: u32,
+}
+
+/// The place of a claim that waits.
+struct Place<'a> {
+    waiting: &'a Waiting,
+    worker: WorkerKey,
+    _place: SemaphorePermit<'a>,
 }
 
 /// All claims that look for the same.
@@ -64,6 +80,7 @@ struct Quiet {
 /// One claim, from its first look to the end of its wait.
 pub(crate) struct Waiter<'a> {
     waiting: &'a Waiting,
+    who: Claimant,
     kind: Arc<Kind>,
     wakeups: watch::Receiver<u64>,
     /// The end of the wait; `None` for a claim that looks once, whatever others have found.
@@ -71,7 +88,7 @@ pub(crate) struct Waiter<'a> {
     looked: bool,
     /// What the store had made due before the look that comes now.
     seen: u64,
-    place: Option<OwnedSemaphorePermit>,
+    place: Option<Place<'a>>,
     turn: Option<OwnedSemaphorePermit>,
     look: Option<OwnedSemaphorePermit>,
 }
@@ -80,17 +97,19 @@ impl Waiting {
     /// For a store that tells by `wakeups` that something may be due. No more than `places` claims wait at once; others are
     /// told at once that there is nothing.
     pub(super) fn new(wakeups: watch::Receiver<u64>, places: usize) -> Self {
-        Self { wakeups, places: Arc::new(Semaphore::new(places)), kinds: Mutex::default() }
+        let (places, taken, kinds) = (Semaphore::new(places), Mutex::default(), Mutex::default());
+        Self { wakeups, places, taken, kinds }
     }
 
     /// A claim that waits for no longer than `patience`; without any, it looks once.
-    pub(crate) fn claim(&self, namespace: &Namespace, offers: &[Offer], patience: Duration) -> Waiter<'_> {
+    pub(crate) fn claim(&self, who: Claimant, offers: &[Offer], patience: Duration) -> Waiter<'_> {
         let mut offers = offers.to_vec();
         offers.sort_unstable();
         offers.dedup();
         Waiter {
             waiting: self,
-            kind: self.kind((namespace.clone(), offers)),
+            kind: self.kind((who.worker.0.clone(), offers)),
+            who,
             wakeups: self.wakeups.clone(),
             deadline: (!patience.is_zero()).then(|| Instant::now() + patience),
             looked: false,
@@ -99,6 +118,22 @@ impl Waiting {
             turn: None,
             look: None,
         }
+    }
+
+    /// A place, unless all are taken, or this worker has as many as it may.
+    fn place(&self, who: &Claimant) -> Option<Place<'_>> {
+        let place = self.places.try_acquire().ok()?;
+        let mut taken = self.taken();
+        let its = taken.entry(who.worker.clone()).or_default();
+        if *its >= who.capacity as usize {
+            return None;
+        }
+        *its += 1;
+        Some(Place { waiting: self, worker: who.worker.clone(), _place: place })
+    }
+
+    fn taken(&self) -> MutexGuard<'_, HashMap<WorkerKey, usize>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn kind(&self, wanted: Wanted) -> Arc<Kind> {
@@ -111,6 +146,18 @@ impl Waiting {
 
     fn kinds(&self) -> MutexGuard<'_, HashMap<Wanted, Arc<Kind>>> {
         self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut taken = self.waiting.taken();
+        if let Some(its) = taken.get_mut(&self.worker) {
+            *its -= 1;
+            if *its == 0 {
+                taken.remove(&self.worker);
+            }
+        }
     }
 }
 
@@ -143,7 +190,7 @@ impl Waiter<'_> {
             return true;
         }
         if self.place.is_none() {
-            self.place = Arc::clone(&self.waiting.places).try_acquire_owned().ok();
+            self.place = self.waiting.place(&self.who);
         }
         self.place.is_some() && timeout_at(deadline, self.worth_a_look()).await.is_ok()
     }
@@ -218,7 +265,8 @@ impl Waiter<'_> {
     /// The look has found nothing, and nothing is due before `next_due`, as far as is known.
     pub(crate) fn found_nothing(&mut self, next_due: Option<Duration>) {
         let now = Instant::now();
-        let kinds = u32::try_from(self.waiting.kinds().len()).unwrap_or(u32::MAX);
+        let kinds = self.waiting.kinds().values().filter(|kind| Arc::strong_count(kind) > 1).count();
+        let kinds = u32::try_from(kinds).unwrap_or(u32::MAX);
         let until = now + next_due.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN);
         let rests_until = now + REST.saturating_mul(kinds).min(LOOK_AGAIN);
         let mut found = self.kind.found();
@@ -235,7 +283,7 @@ impl Waiter<'_> {
 #[cfg(test)]
 mod tests {
     use ratchet::ledger::Served;
-    use ratchet::{OperationName, Version};
+    use ratchet::{OperationName, Version, WorkerId};
     use tokio::task::JoinSet;
 
     use super::*;
@@ -247,8 +295,12 @@ mod tests {
         vec![Offer::new(Served { operation, version })]
     }
 
+    fn worker(id: &'static str, capacity: u32) -> Claimant {
+        Claimant { worker: (Namespace::DEFAULT, WorkerId::from_static(id)), capacity }
+    }
+
     fn claim<'a>(waiting: &'a Waiting, operation: &'static str) -> Waiter<'a> {
-        waiting.claim(&Namespace::DEFAULT, &offers(operation), PATIENCE)
+        waiting.claim(worker("a", 99), &offers(operation), PATIENCE)
     }
 
     /// A store that nothing is due in, as one claim has found out.
@@ -307,7 +359,12 @@ mod tests {
 
     /// Claims that wait until so many jobs are made due, and look for a time. Gives when the last job is found, and how many
     /// looks there are until everything is quiet again.
-    async fn burst(wakeups: &watch::Sender<u64>, waiting: &Arc<Waiting>, claims: usize, jobs: usize) -> (Duration, usize) {
+    async fn burst(
+        wakeups: &watch::Sender<u64>,
+        waiting: &Arc<Waiting>,
+        claims: usize,
+        jobs: usize,
+    ) -> (Duration, usize) {
         let state = Arc::new(Mutex::new((jobs, 0, Instant::now())));
         let mut all = JoinSet::new();
         for _ in 0..claims {
@@ -406,7 +463,7 @@ mod tests {
         let (charge, refund) = (&offers("charge")[0], &offers("refund")[0]);
         let kind = |offers: [&Offer; 3]| {
             let offers: Vec<Offer> = offers.into_iter().cloned().collect();
-            waiting.claim(&Namespace::DEFAULT, &offers, PATIENCE).kind
+            Arc::clone(&waiting.claim(worker("a", 1), &offers, PATIENCE).kind)
         };
         let one = kind([charge, refund, refund]);
         assert!(Arc::ptr_eq(&one, &kind([refund, charge, charge])));
@@ -417,7 +474,7 @@ mod tests {
     async fn a_claim_without_patience_looks_once_whatever_others_have_found() {
         let wakeups = watch::Sender::new(0);
         let waiting = quiet(&wakeups, 9).await;
-        let mut one = waiting.claim(&Namespace::DEFAULT, &offers("charge"), Duration::ZERO);
+        let mut one = waiting.claim(worker("a", 1), &offers("charge"), Duration::ZERO);
         assert!(one.may_look().await);
         one.found_nothing(None);
         assert!(!one.may_look().await);
@@ -438,6 +495,37 @@ mod tests {
             assert!(!other.may_look().await);
             assert_eq!(begun.elapsed(), Duration::ZERO);
         });
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_claims_of_a_worker_wait_than_it_can_hold_jobs() {
+        let wakeups = watch::Sender::new(0);
+        let waiting = quiet(&wakeups, 9).await;
+        let mut claims = [("a", 2), ("a", 2), ("a", 2), ("b", 1)]
+            .map(|(id, capacity)| waiting.claim(worker(id, capacity), &offers("charge"), PATIENCE));
+        let mut waits = Vec::new();
+        for one in &mut claims {
+            waits.push(tokio::time::timeout(REST, one.may_look()).await.is_err());
+        }
+        assert_eq!(waits, [true, true, false, true]);
+        let [one, another, none, other] = claims;
+        drop(one);
+        let mut next = waiting.claim(worker("a", 2), &offers("charge"), PATIENCE);
+        assert!(tokio::time::timeout(REST, next.may_look()).await.is_err());
+        drop((another, none, other, next));
+        assert!(waiting.taken().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn kinds_that_nobody_asks_for_any_more_slow_no_others() {
+        let wakeups = watch::Sender::new(0);
+        let waiting = quiet(&wakeups, 9).await;
+        let (mut one, begun) = (claim(&waiting, "charge"), Instant::now());
+        drop(claim(&waiting, "refund"));
+        assert_eq!(waiting.kinds().len(), 2);
+        one.found_nothing(Some(Duration::ZERO));
+        assert!(one.may_look().await);
+        assert_eq!(begun.elapsed(), REST);
     }
 
     #[tokio::test(start_paused = true)]

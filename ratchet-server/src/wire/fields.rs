@@ -190,13 +190,9 @@ mod tests {
     #[test]
     fn what_is_odd_about_a_field_takes_no_other_with_it() {
         let long = "x".repeat(LONGEST_NAME);
-        for odd in [
-            r#""c": -Infinity"#,
-            r#""\ud800": 1"#,
-            r#""c": 1 2 3"#,
-            "c: 1",
-            &format!(r#""a{long}": 1"#),
-        ] {
+        for odd in
+            [r#""c": -Infinity"#, r#""\ud800": 1"#, r#""c": 1 2 3"#, "c: 1", &format!(r#""a{long}": 1"#)]
+        {
             let text = format!(r#"{{"a":1,{odd},"b":2}}"#);
             assert_eq!(read(&text, 100), Some([written("1"), written("2")]), "{text}");
         }

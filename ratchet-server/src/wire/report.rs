@@ -17,7 +17,7 @@ use crate::serve::{App, read_in_pieces};
 /// What an attempt says at its end. Fields beside these are ignored.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
-#[allow(dead_code, reason = "it describes the body, which is read as `Said`")]
+#[allow(dead_code, reason = "it describes the body, which is read as `Told`")]
 pub(super) struct ReportBody {
     worker_id: String,
     lease_token: String,
@@ -60,9 +60,9 @@ impl FromRequest<App> for Report {
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let limits = app.limits();
         let most = limits.body.saturating_mul(READ_PER_KEPT);
-        let mut said = Said::up_to(limits.body);
-        read_in_pieces(request.into_body(), limits.patience, most, |piece| said.0.take(piece)).await?;
-        said.report()
+        let mut told = Told::up_to(limits.body);
+        read_in_pieces(request.into_body(), limits.patience, most, |piece| told.0.take(piece)).await?;
+        told.report()
     }
 }
 
@@ -77,9 +77,9 @@ const LONGEST_WORD: usize = 1024;
 const LONGEST_ERROR: usize = 64 * 1024;
 
 /// The fields of a report as they were written. Each is read by itself: one that cannot be read takes no other with it.
-struct Said(Fields);
+struct Told(Fields);
 
-impl Said {
+impl Told {
     /// With a result of so many bytes at the most.
     fn up_to(longest_result: usize) -> Self {
         let words = ["workerId", "leaseToken", "status", "retryable", "retryAfterMs"];
@@ -96,8 +96,9 @@ impl Said {
             Some("FAILED") => self.failure(),
             _ => return Err(Problem::malformed("status is SUCCEEDED or FAILED")),
         };
-        let text =
-            |name| self.get(name).ok_or_else(|| Problem::malformed(format!("`{name}` is missing, or no text")));
+        let text = |name| {
+            self.get(name).ok_or_else(|| Problem::malformed(format!("`{name}` is missing, or no text")))
+        };
         Ok(Report { worker_id: text("workerId")?, lease_token: text("leaseToken")?, outcome })
     }
 
@@ -156,9 +157,9 @@ mod tests {
     const LIMIT: usize = 80_000;
 
     fn read(text: &str) -> Result<Report, Problem> {
-        let mut said = Said::up_to(LIMIT);
-        said.0.take(text.as_bytes());
-        said.report()
+        let mut told = Told::up_to(LIMIT);
+        told.0.take(text.as_bytes());
+        told.report()
     }
 
     fn outcome(more: &str) -> Outcome {
@@ -181,7 +182,10 @@ mod tests {
             ),
             (r#""status": "SUCCEEDED""#, null()),
             (r#""status": "SUCCEEDED", "output": null, "error": 7"#, null()),
-            (r#""status": "SUCCEEDED", "output": "charged", "ratio": NaN, "retryAfterMs": -Infinity"#, charged()),
+            (
+                r#""status": "SUCCEEDED", "output": "charged", "ratio": NaN, "retryAfterMs": -Infinity"#,
+                charged(),
+            ),
             (r#""status": "SUCCEEDED", "output": "charged", "\ud800": 1, "more": "\ud800""#, charged()),
         ] {
             assert_eq!(outcome(more), expected, "{more}");
@@ -194,7 +198,10 @@ mod tests {
         let output = format!("\"{}\"", "y".repeat(60_000));
         let result = Outcome::done(Payload::from_stored(output.as_str()));
         assert_eq!(outcome(&format!(r#"{log}, "output": {output}, "error": {output}"#)), result);
-        assert_eq!(outcome(&format!(r#"{log}, "output": null"#)), Outcome::done(Payload::from_stored("null")));
+        assert_eq!(
+            outcome(&format!(r#"{log}, "output": null"#)),
+            Outcome::done(Payload::from_stored("null"))
+        );
         assert_eq!(outcome(&log), Outcome::done(Payload::from_stored("null")));
     }
 
