@@ -309,6 +309,7 @@ mod tests {
         let mut first = claim(&waiting, "charge");
         assert!(first.may_look().await);
         first.found_nothing(None);
+        drop(first);
         waiting
     }
 
