@@ -44,7 +44,7 @@ pub(crate) struct Claimant {
 struct Place<'a> {
     waiting: &'a Waiting,
     worker: WorkerKey,
-    _place: SemaphorePermit<'a>,
+    _permit: SemaphorePermit<'a>,
 }
 
 /// All claims that look for the same.
@@ -129,7 +129,7 @@ impl Waiting {
             return None;
         }
         *its += 1;
-        Some(Place { waiting: self, worker: who.worker.clone(), _place: place })
+        Some(Place { waiting: self, worker: who.worker.clone(), _permit: place })
     }
 
     fn taken(&self) -> MutexGuard<'_, HashMap<WorkerKey, usize>> {

@@ -96,9 +96,11 @@ async fn what_a_report_says_beside_takes_no_result_with_it_however_large_it_is()
     let server = Server::start_with(Store::file(), &["--body", "2000"]);
     let (producer, key) = (server.producer(), server.worker());
     let worker = ByHand::registered(&server, &key, "w", "charge").await;
-    for (order, output, beside) in
-        [("order:1", json!("x".repeat(1500)), 1500), ("order:2", Value::Null, 2500), ("order:3", json!(7), 2500)]
-    {
+    for (order, output, beside) in [
+        ("order:1", json!("x".repeat(1500)), 1500),
+        ("order:2", Value::Null, 2500),
+        ("order:3", json!(7), 2500),
+    ] {
         let step = working::enqueue(&server, &producer, order, json!({})).await;
         let job = worker.job().await;
         let done = json!({"status": "SUCCEEDED", "log": "y".repeat(beside), "output": output});
