@@ -410,7 +410,9 @@ mod tests {
         for one in &mut looking {
             assert!(one.may_look().await);
         }
-        looking.iter_mut().for_each(|one| one.found_nothing(None));
+        for one in &mut looking {
+            one.found_nothing(None);
+        }
         drop(looking);
         assert_eq!(burst(&wakeups, &waiting, 40, 1).await, (LOOK, 3));
         // Each job that is found has one more look at once: 1, 2, 4.
