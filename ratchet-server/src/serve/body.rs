@@ -1,5 +1,7 @@
 //! Reads the body of a request, within its limits.
 
+use std::time::Duration;
+
 use axum::body::{Body, to_bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
@@ -44,45 +46,48 @@ fn is_json(request: &Request) -> bool {
 
 pub(crate) async fn read(body: Body, app: &App) -> Result<axum::body::Bytes, Problem> {
     let limit = app.limits().body;
-    match in_time(app, to_bytes(body, limit)).await? {
+    match in_time(app.limits().patience, to_bytes(body, limit)).await? {
         Ok(bytes) => Ok(bytes),
         Err(error) if is_too_large(&error) => Err(too_large(limit)),
         Err(_) => Err(broken_off()),
     }
 }
 
-/// A body of up to `most` bytes in pieces, for whoever does not keep all of it.
+/// How many times longer than for one piece of a large body is waited for the whole of it.
+const LONGEST_IN_PIECES: u32 = 12;
+
+/// A body of up to `most` bytes in pieces, for whoever does not keep all of it. Each piece has to come within the patience.
 pub(crate) async fn read_in_pieces(
     body: Body,
-    app: &App,
+    patience: Duration,
     most: usize,
-    mut take: impl FnMut(&[u8]) -> Result<(), Problem>,
+    mut take: impl FnMut(&[u8]),
 ) -> Result<(), Problem> {
     let mut body = Limited::new(body, most);
     let reading = async {
-        while let Some(frame) = body.frame().await {
+        while let Some(frame) = in_time(patience, body.frame()).await? {
             let frame =
                 frame.map_err(
                     |error| if error.is::<LengthLimitError>() { too_large(most) } else { broken_off() },
                 )?;
             if let Some(piece) = frame.data_ref() {
-                take(piece)?;
+                take(piece);
             }
         }
         Ok(())
     };
-    in_time(app, reading).await?
+    in_time(patience.saturating_mul(LONGEST_IN_PIECES), reading).await?
 }
 
 /// A body that stays out for too long would hold a place of the server.
-async fn in_time<T>(app: &App, reading: impl Future<Output = T>) -> Result<T, Problem> {
-    timeout(app.limits().patience, reading).await.map_err(|_| {
+async fn in_time<T>(patience: Duration, reading: impl Future<Output = T>) -> Result<T, Problem> {
+    timeout(patience, reading).await.map_err(|_| {
         let text = "the body did not arrive in time";
         Problem::new(StatusCode::REQUEST_TIMEOUT, "BODY_TOO_SLOW", text)
     })
 }
 
-pub(crate) fn too_large(limit: usize) -> Problem {
+fn too_large(limit: usize) -> Problem {
     let text = format!("the body has more than {limit} bytes: store what is large elsewhere and send its id");
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", text)
 }
@@ -114,5 +119,58 @@ fn described(error: &serde_json::Error) -> String {
             }
         }
         _ => format!("the body is not JSON {place}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::pin::Pin;
+    use std::task::{Context, Poll, ready};
+
+    use axum::body::{Bytes, HttpBody};
+    use hyper::body::Frame;
+    use tokio::time::{Instant, Sleep, sleep};
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    /// So many bytes, and the time before each.
+    struct Slow(usize, Duration, Pin<Box<Sleep>>);
+
+    impl HttpBody for Slow {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            if self.0 == 0 {
+                return Poll::Ready(None);
+            }
+            ready!(self.2.as_mut().poll(cx));
+            let next = Instant::now() + self.1;
+            self.2.as_mut().reset(next);
+            self.0 -= 1;
+            Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"x")))))
+        }
+    }
+
+    /// How many bytes come, and in which time.
+    async fn read(pieces: usize, each: Duration) -> (bool, usize, Duration) {
+        let (mut bytes, begun) = (0, Instant::now());
+        let body = Body::new(Slow(pieces, each, Box::pin(sleep(each))));
+        let read = read_in_pieces(body, PATIENCE, 100, |piece| bytes += piece.len()).await;
+        (read.is_ok(), bytes, begun.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_large_body_may_take_its_time_while_it_goes_on() {
+        let slow = PATIENCE * 9 / 10;
+        assert_eq!(read(13, slow).await, (true, 13, slow * 13));
+        assert_eq!(read(14, slow).await, (false, 13, PATIENCE * 12));
+        assert_eq!(read(1, PATIENCE * 2).await, (false, 0, PATIENCE));
     }
 }

@@ -18,8 +18,8 @@ pub(crate) struct Limits {
     /// How many requests a key may make in a second; more are answered with 429.
     #[arg(long, default_value_t = 500)]
     pub(crate) rate: u32,
-    /// How many seconds a claim waits for a job when nothing is due, up to 60; 0 answers at once. Clients wait for answers
-    /// for longer.
+    /// How many seconds a claim waits for a job when nothing is due, up to 10, since clients wait for 15 seconds for an answer;
+    /// 0 answers at once.
     #[arg(long, default_value = "2", value_parser = short_wait)]
     pub(crate) claim_wait: Duration,
     /// The most bytes that the body of a request may have.
@@ -35,8 +35,8 @@ pub(crate) struct Limits {
 
 fn short_wait(text: &str) -> Result<Duration, String> {
     match text.parse() {
-        Ok(seconds @ 0..=60) => Ok(Duration::from_secs(seconds)),
-        _ => Err("a number of seconds from 0 to 60".to_owned()),
+        Ok(seconds @ 0..=10) => Ok(Duration::from_secs(seconds)),
+        _ => Err("a number of seconds from 0 to 10".to_owned()),
     }
 }
 
@@ -44,5 +44,20 @@ fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse() {
         Ok(seconds @ 1..=3600) => Ok(Duration::from_secs(seconds)),
         _ => Err("a number of seconds from 1 to 3600".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A job that is handed out to a client which has given its claim up is lost until its lease ends.
+    #[test]
+    fn no_claim_waits_for_longer_than_clients_do() {
+        assert_eq!(short_wait("0"), Ok(Duration::ZERO));
+        assert_eq!(short_wait("10"), Ok(Duration::from_secs(10)));
+        for wrong in ["11", "60", "-1", "1.5", ""] {
+            assert!(short_wait(wrong).is_err(), "{wrong}");
+        }
     }
 }

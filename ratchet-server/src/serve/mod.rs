@@ -35,7 +35,7 @@ use ratchet::ledger::HighWaterFile;
 use tokio::net::TcpListener;
 
 pub(crate) use app::App;
-pub(crate) use body::{Json, read as read_body, read_in_pieces, too_large};
+pub(crate) use body::{Json, read as read_body, read_in_pieces};
 use limits::Limits;
 use stop::StopSignals;
 use telemetry::Telemetry;

@@ -5,6 +5,7 @@ use ratchet::ledger::{Cursor, Declared, Order};
 use ratchet::{LedgerError, Record, TraceParent, WorkerId, trace};
 use serde::Serialize;
 use serde_json::Value;
+use tokio::runtime::Handle;
 use utoipa::ToSchema;
 
 use super::lease::Leased;
@@ -57,22 +58,27 @@ pub(super) async fn hand_out(
 ) -> Result<Option<JobBody>, Problem> {
     // The lease of a record that nobody can execute is left to its end: others have their turn meanwhile.
     let job = of_record(record)?;
+    let untold = Untold::of(app, record);
     let begun = match known(app, record).await {
         Ok(known) => start(app, record, known.stricter.as_ref()).await.map(|began| began.then_some(known)),
         Err(error) => Err(error),
     };
     let known = match begun {
         Ok(Some(known)) => known,
-        Ok(None) => return Ok(None),
+        Ok(None) => {
+            untold.leave();
+            return Ok(None);
+        }
         Err(error) => {
             app.doubts_store();
-            give_back(app, record).await;
+            untold.give_back().await;
             return Err(error.into());
         }
     };
     let at = known.at;
     let token = record.token;
     place.take((at, token), lease_of(record));
+    untold.leave();
     let leased = Leased { namespace: &grant.namespace, place: at.0, worker: worker.as_str() };
     Ok(Some(JobBody {
         job_id: JobId(at).to_string(),
@@ -139,6 +145,36 @@ async fn start(app: &App, record: &Record, stricter: Option<&Declared>) -> Resul
     let orders = orders.map(|command| Order { id: record.id.clone(), command }).collect();
     let answers = app.ledger().apply(orders).await?;
     Ok(answers.iter().rev().take(2).all(Result::is_ok))
+}
+
+/// A lease that no worker is told of yet. It is given back also where the caller goes away meanwhile.
+struct Untold(Option<(App, Record)>);
+
+impl Untold {
+    fn of(app: &App, record: &Record) -> Self {
+        Self(Some((app.clone(), record.clone())))
+    }
+
+    /// A worker is told, or the lease ends by itself.
+    fn leave(mut self) {
+        self.0 = None;
+    }
+
+    async fn give_back(mut self) {
+        if let Some((app, record)) = &self.0 {
+            give_back(app, record).await;
+        }
+        self.0 = None;
+    }
+}
+
+impl Drop for Untold {
+    fn drop(&mut self) {
+        // Where the whole process ends, the lease ends by itself.
+        if let (Some((app, record)), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn(async move { give_back(&app, &record).await });
+        }
+    }
 }
 
 /// Gives the lease of a job back that no worker was told of, whether or not its start was written down. What fails is made

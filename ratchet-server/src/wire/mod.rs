@@ -1,6 +1,7 @@
 //! The protocol under `/api/v1`, which published clients speak.
 
 mod enqueue;
+mod fields;
 mod job;
 mod jobs;
 mod lease;
@@ -10,7 +11,6 @@ mod record;
 mod replay;
 mod report;
 mod runs;
-mod shortened;
 mod steps;
 mod tools;
 mod workers;

@@ -1,7 +1,6 @@
 //! What a worker says at the end of a job, read as kindly as can be: a success that is not understood is an effect that is
 //! asked for again.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -9,17 +8,16 @@ use axum::extract::{FromRequest, Request};
 use ratchet::{Cause, CauseKind, Outcome, Payload};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::shortened::Shortened;
+use super::fields::{Fields, Value as Written};
 use crate::serve::problem::Problem;
-use crate::serve::{App, read_in_pieces, too_large};
+use crate::serve::{App, read_in_pieces};
 
 /// What an attempt says at its end. Fields beside these are ignored.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
-#[allow(dead_code, reason = "it describes the body, which is read as `Report`")]
+#[allow(dead_code, reason = "it describes the body, which is read as `Told`")]
 pub(super) struct ReportBody {
     worker_id: String,
     lease_token: String,
@@ -60,59 +58,69 @@ impl FromRequest<App> for Report {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        let limit = app.limits().body;
-        let mut body = Shortened::to(limit);
-        let most = limit.saturating_mul(READ_PER_KEPT);
-        read_in_pieces(request.into_body(), app, most, |piece| {
-            body.take(piece);
-            if body.kept().len() > limit { Err(too_large(limit)) } else { Ok(()) }
-        })
-        .await?;
-        Self::read(&String::from_utf8_lossy(body.kept()), body.is_shorter())
+        let limits = app.limits();
+        let most = limits.body.saturating_mul(READ_PER_KEPT);
+        let mut told = Told::up_to(limits.body);
+        read_in_pieces(request.into_body(), limits.patience, most, |piece| told.0.take(piece)).await?;
+        told.report()
     }
 }
 
-/// How many times larger than it is kept a report may be: one that is refused for its size would be a success that is not
-/// known, and an effect that is asked for again.
+/// How many times larger than its result may be a report is read: one that is refused for its size would be a success that is
+/// not known, and an effect that is asked for again.
 const READ_PER_KEPT: usize = 128;
 
-impl Report {
-    fn read(text: &str, is_shorter: bool) -> Result<Self, Problem> {
-        // Each field by itself: one that cannot be read takes no other with it.
-        let fields: HashMap<String, &RawValue> =
-            serde_json::from_str(text).map_err(|_| Problem::malformed("the body is no JSON object"))?;
-        let fields = Fields(fields);
-        let outcome = match fields.get::<String>("status").as_deref() {
-            Some("SUCCEEDED") => fields.success(is_shorter),
-            Some("FAILED") => fields.failure(),
+/// No id, token or number is longer.
+const LONGEST_WORD: usize = 1024;
+
+/// One line of it is kept.
+const LONGEST_ERROR: usize = 64 * 1024;
+
+/// The fields of a report as they were written. Each is read by itself: one that cannot be read takes no other with it.
+struct Told(Fields);
+
+impl Told {
+    /// With a result of so many bytes at the most.
+    fn up_to(longest_result: usize) -> Self {
+        let words = ["workerId", "leaseToken", "status", "retryable", "retryAfterMs"];
+        let words = words.map(|name| (name, LONGEST_WORD));
+        Self(Fields::of(words.into_iter().chain([("error", LONGEST_ERROR), ("output", longest_result)])))
+    }
+
+    fn report(&self) -> Result<Report, Problem> {
+        if !self.0.are_whole() {
+            return Err(Problem::malformed("the body is no JSON object"));
+        }
+        let outcome = match self.get::<String>("status").as_deref() {
+            Some("SUCCEEDED") => self.success(),
+            Some("FAILED") => self.failure(),
             _ => return Err(Problem::malformed("status is SUCCEEDED or FAILED")),
         };
         let text = |name| {
-            fields.get(name).ok_or_else(|| Problem::malformed(format!("`{name}` is missing, or no text")))
+            self.get(name).ok_or_else(|| Problem::malformed(format!("`{name}` is missing, or no text")))
         };
-        Ok(Self { worker_id: text("workerId")?, lease_token: text("leaseToken")?, outcome })
+        Ok(Report { worker_id: text("workerId")?, lease_token: text("leaseToken")?, outcome })
     }
-}
 
-/// The fields of a report as they were written.
-struct Fields<'a>(HashMap<String, &'a RawValue>);
-
-impl Fields<'_> {
     /// A field, unless it is missing or something else.
     fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
-        serde_json::from_str(self.0.get(name)?.get()).ok()
+        match self.0.value(name) {
+            Written::Written(value) => read(value).ok(),
+            Written::Missing | Written::TooLong => None,
+        }
     }
 
     /// The effect happened, whether or not its result can be stored.
-    fn success(&self, is_shorter: bool) -> Outcome {
-        let read = self.0.get("output").map_or(Ok(Value::Null), |output| serde_json::from_str(output.get()));
-        match read {
-            Ok(Value::Null) if is_shorter => without_result("the report was too large for it"),
-            Ok(output) => match Payload::from_value(&output, Payload::LARGEST_RESULT) {
-                Ok(result) => Outcome::done(result),
-                Err(error) => without_result(error),
-            },
-            Err(_) => without_result("it cannot be read as JSON"),
+    fn success(&self) -> Outcome {
+        let output = match self.0.value("output") {
+            Written::Written(value) => read(value),
+            Written::Missing => Ok(Value::Null),
+            Written::TooLong => return without_result("the report was too large for it"),
+        };
+        let Ok(output) = output else { return without_result("it cannot be read as JSON") };
+        match Payload::from_value(&output, Payload::LARGEST_RESULT) {
+            Ok(result) => Outcome::done(result),
+            Err(error) => without_result(error),
         }
     }
 
@@ -124,6 +132,11 @@ impl Fields<'_> {
         let hint: Option<f64> = self.get("retryAfterMs").filter(|_| retryable);
         Outcome::Unknown { cause: Cause::new(kind, error), retry_after: hint.map(bounded) }
     }
+}
+
+/// A value; what is no text in it is replaced.
+fn read<T: DeserializeOwned>(value: &[u8]) -> serde_json::Result<T> {
+    serde_json::from_str(&String::from_utf8_lossy(value))
 }
 
 /// The effect happened; why its result is missing.
@@ -141,9 +154,16 @@ fn bounded(millis: f64) -> Duration {
 mod tests {
     use super::*;
 
+    const LIMIT: usize = 80_000;
+
+    fn read(text: &str) -> Result<Report, Problem> {
+        let mut told = Told::up_to(LIMIT);
+        told.0.take(text.as_bytes());
+        told.report()
+    }
+
     fn outcome(more: &str) -> Outcome {
-        let text = format!(r#"{{"workerId": "w", "leaseToken": "1.x", {more}}}"#);
-        let report = Report::read(&text, false).unwrap();
+        let report = read(&format!(r#"{{"workerId": "w", "leaseToken": "1.x", {more}}}"#)).unwrap();
         assert_eq!((report.worker_id.as_str(), report.lease_token.as_str()), ("w", "1.x"));
         report.outcome
     }
@@ -162,16 +182,35 @@ mod tests {
             ),
             (r#""status": "SUCCEEDED""#, null()),
             (r#""status": "SUCCEEDED", "output": null, "error": 7"#, null()),
+            (
+                r#""status": "SUCCEEDED", "output": "charged", "ratio": NaN, "retryAfterMs": -Infinity"#,
+                charged(),
+            ),
+            (r#""status": "SUCCEEDED", "output": "charged", "\ud800": 1, "more": "\ud800""#, charged()),
         ] {
             assert_eq!(outcome(more), expected, "{more}");
         }
     }
 
     #[test]
+    fn a_success_keeps_its_result_however_much_else_is_said() {
+        let log = format!(r#""status": "SUCCEEDED", "log": "{}""#, "x".repeat(2 * LIMIT));
+        let output = format!("\"{}\"", "y".repeat(60_000));
+        let result = Outcome::done(Payload::from_stored(output.as_str()));
+        assert_eq!(outcome(&format!(r#"{log}, "output": {output}, "error": {output}"#)), result);
+        assert_eq!(
+            outcome(&format!(r#"{log}, "output": null"#)),
+            Outcome::done(Payload::from_stored("null"))
+        );
+        assert_eq!(outcome(&log), Outcome::done(Payload::from_stored("null")));
+    }
+
+    #[test]
     fn a_success_whose_output_is_odd_is_one_without_a_result() {
         let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
         let long = format!("\"{}\"", "x".repeat(70_000));
-        for output in [deep.as_str(), long.as_str(), r#""\ud800""#, "12345678901234567890"] {
+        let too_long = format!("\"{}\"", "x".repeat(LIMIT));
+        for output in [&deep, &long, &too_long, r#""\ud800""#, "12345678901234567890", "[NaN]", ""] {
             let told = outcome(&format!(r#""status": "SUCCEEDED", "output": {output}"#));
             let Outcome::Done { result: None, missing: Some(missing) } = told else { panic!("{told:?}") };
             assert_eq!(missing.kind(), CauseKind::UnstorableResult);
@@ -211,7 +250,7 @@ mod tests {
             r#"{"status": "DONE", "workerId": "w", "leaseToken": "1.x"}"#,
             r#"{"workerId": "w", "leaseToken": "1.x", "output": 1}"#,
         ] {
-            assert!(Report::read(wrong, false).is_err(), "{wrong}");
+            assert!(read(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -15,8 +15,10 @@ use utoipa::ToSchema;
 
 use super::job::{self, JobBody};
 use crate::serve::auth::{Grant, Worker, renewed, unknown_key};
+use crate::serve::jobs::WorkerKey;
 use crate::serve::problem::{Problem, Problems};
 use crate::serve::shelf::Kept;
+use crate::serve::waiting::Claimant;
 use crate::serve::{App, Json};
 
 /// What is kept of a worker, under its id.
@@ -163,7 +165,8 @@ enum Looked {
 impl Claimer<'_> {
     async fn wait_for_job(&self) -> Result<Option<JobBody>, Problem> {
         let patience = self.app.limits().claim_wait;
-        let mut waiter = self.app.waiting().claim(&self.grant.namespace, &self.offers, patience);
+        let who = Claimant { worker: self.key(), capacity: self.capacity };
+        let mut waiter = self.app.waiting().claim(who, &self.offers, patience);
         while waiter.may_look().await {
             self.require_good_key().await?;
             match self.look().await? {
@@ -176,6 +179,10 @@ impl Claimer<'_> {
             }
         }
         Ok(None)
+    }
+
+    fn key(&self) -> WorkerKey {
+        (self.grant.namespace.clone(), self.worker.clone())
     }
 
     /// The key was good when the wait began, and may be revoked since.
@@ -193,8 +200,7 @@ impl Claimer<'_> {
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "HELD_BACK", text).retry_after(10));
         }
         for _ in 0..MOST_LEASED {
-            let worker = (self.grant.namespace.clone(), self.worker.clone());
-            let Some(place) = self.app.jobs().reserve(worker, self.capacity) else {
+            let Some(place) = self.app.jobs().reserve(self.key(), self.capacity) else {
                 return Ok(Looked::NoRoom);
             };
             let Some(record) = self.lease().await? else { return Ok(Looked::Nothing) };

@@ -91,6 +91,25 @@ async fn a_success_is_taken_however_large_its_report_is_and_kept_without_its_res
     assert_eq!(step["error"], "unstorable_result: the report was too large for it");
 }
 
+#[tokio::test]
+async fn what_a_report_says_beside_takes_no_result_with_it_however_large_it_is() {
+    let server = Server::start_with(Store::file(), &["--body", "2000"]);
+    let (producer, key) = (server.producer(), server.worker());
+    let worker = ByHand::registered(&server, &key, "w", "charge").await;
+    for (order, output, beside) in [
+        ("order:1", json!("x".repeat(1500)), 1500),
+        ("order:2", Value::Null, 2500),
+        ("order:3", json!(7), 2500),
+    ] {
+        let step = working::enqueue(&server, &producer, order, json!({})).await;
+        let job = worker.job().await;
+        let done = json!({"status": "SUCCEEDED", "log": "y".repeat(beside), "output": output});
+        assert_eq!(worker.report(&job, done).await, (200, json!({"accepted": true, "state": "SUCCEEDED"})));
+        let (_, step) = server.get(&producer, &format!("/steps/{}", step["stepId"].as_str().unwrap())).await;
+        assert_eq!((&step["output"], &step["error"]), (&output, &Value::Null), "{order}");
+    }
+}
+
 /// What the server sends before it closes the connection.
 fn until_closed(stream: &mut TcpStream) -> String {
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

@@ -7,8 +7,8 @@ use serde_json::json;
 use crate::support::{Server, Store, program};
 use crate::working::{ByHand, enqueue};
 
-/// Longer than any of these tests takes.
-const LONG: [&str; 2] = ["--claim-wait", "60"];
+/// As long as may be.
+const LONG: [&str; 2] = ["--claim-wait", "10"];
 
 /// Takes a while, in which a claim that was made before begins to wait.
 async fn others_are_served(server: &Server, key: &str) {
@@ -22,7 +22,6 @@ async fn what_is_enqueued_while_workers_wait_goes_to_them(store: Store) {
     let (producer, key) = (server.producer(), server.worker());
     let one = ByHand::registered(&server, &key, "one", "charge").await;
     let other = ByHand::registered(&server, &key, "other", "charge").await;
-    let begun = Instant::now();
     let enqueued = async {
         for order in ["order:1", "order:2"] {
             enqueue(&server, &producer, order, json!({})).await;
@@ -32,7 +31,6 @@ async fn what_is_enqueued_while_workers_wait_goes_to_them(store: Store) {
     let mut keys = [first, second].map(|job| job["idempotencyKey"].as_str().unwrap().to_owned());
     keys.sort();
     assert_eq!(keys, ["order:1", "order:2"]);
-    assert!(begun.elapsed().as_secs() < 30);
 }
 
 #[tokio::test]
@@ -67,7 +65,7 @@ async fn a_server_that_is_about_to_stop_lets_no_claim_wait() {
     };
     let ((status, told), ()) = tokio::join!(worker.claim(), stops);
     assert_eq!((status, &told["code"]), (503, &json!("STOPPING")));
-    assert!(begun.elapsed().as_secs() < 15, "{:?}", begun.elapsed());
+    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
     assert_eq!(server.stopped(), Some(0));
 }
 

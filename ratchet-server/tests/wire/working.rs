@@ -214,7 +214,7 @@ async fn a_success_is_taken_whatever_else_is_odd_about_its_report() {
     let job = ByHand::registered(&server, &key, "w", "charge").await.job().await;
     let told = format!(
         r#"{{"workerId": "w", "leaseToken": {}, "status": "SUCCEEDED", "output": "charged", "retryAfterMs": -1,
-            "retryable": "no", "error": 7, "took": {{"ms": 3}}}}"#,
+            "retryable": "no", "error": 7, "took": {{"ms": 3}}, "ratio": NaN}}"#,
         job["leaseToken"]
     );
     let path = format!("/workers/jobs/{}/report", job["jobId"].as_str().unwrap());

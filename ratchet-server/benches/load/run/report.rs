@@ -25,7 +25,7 @@ pub(crate) struct Report {
     latencies: Vec<Summary>,
 }
 
-/// Memory may grow by so much after the first two fifths of the run, in which the page caches of SQLite fill.
+/// Memory may grow by so much after the first two fifths of the run, in which the page caches of `SQLite` fill.
 const GROWTH_KIB: u64 = 16 * 1024;
 
 impl Report {
