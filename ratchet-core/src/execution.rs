@@ -16,6 +16,7 @@ use crate::decide::{Answer, Command, LONGEST_LEASE, Refusal, Stored};
 use crate::ledger::{LedgerError, SharedLedger, order, report};
 use crate::model::{Cause, CauseKind, Outcome, Record, RecordId, WorkerId};
 use crate::operation::States;
+use crate::policy::Policy;
 use crate::telemetry;
 use crate::time::SharedClock;
 use crate::wire_key::WireSecrets;
@@ -27,13 +28,16 @@ use crate::wire_key::WireSecrets;
 ///
 /// ```
 /// use std::time::Duration;
-/// use ratchet_core::{Contract, Execution, Executor, LedgerError, Outcome, Payload, RecordId, SharedLedger, SystemClock, WorkerId};
+/// use ratchet_core::{
+///     Contract, Execution, Executor, LedgerError, Outcome, Payload, Policy, RecordId, SharedLedger, SystemClock, WorkerId,
+/// };
 /// use std::sync::Arc;
 ///
 /// /// Executes a record that was submitted, if it is to be executed now.
 /// async fn execute(ledger: SharedLedger, id: RecordId, name: WorkerId) -> Result<(), LedgerError> {
 ///     let (lease, clock) = (Duration::from_secs(30), SystemClock::shared());
-///     let executor = Executor { name, lease, clock, contract: Contract::NONE, secrets: Arc::default() };
+///     let (contract, policy) = (Contract::NONE, Policy::DEFAULT);
+///     let executor = Executor { name, lease, clock, contract, policy, secrets: Arc::default() };
 ///     let Ok(execution) = Execution::begin(ledger, id, executor).await? else { return Ok(()) };
 ///     let ctx = execution.context().clone();
 ///     let ended = execution.run(async move { format!("\"done under {}\"", ctx.key()) }).await;
@@ -67,6 +71,8 @@ pub struct Executor {
     pub clock: SharedClock,
     /// What the destination of the handler promises.
     pub contract: Contract,
+    /// What is declared now: a record that was submitted under a laxer policy is held to it.
+    pub policy: Policy,
     /// What makes keys for destinations that do not take the identity as it is.
     pub secrets: Arc<WireSecrets>,
 }
@@ -94,7 +100,7 @@ impl Execution {
         executor: Executor,
         states: Arc<States>,
     ) -> Result<Result<Self, Refusal>, LedgerError> {
-        let Executor { name, lease: span, clock, contract, secrets } = executor;
+        let Executor { name, lease: span, clock, contract, policy, secrets } = executor;
         let span = span.clamp(Duration::from_millis(3), LONGEST_LEASE);
         let asked = Reading::of(&clock);
         let lease = Command::Lease { worker: name.clone(), duration: span, start_if_safe: true };
@@ -111,10 +117,8 @@ impl Execution {
             return Ok(Err(Refusal::Superseded));
         };
         if lease.started_at.is_none() {
-            let start = order(&*ledger, &record.id, Command::Start { token: record.token }).await;
-            if !matches!(start, Ok(Ok(_))) {
-                give_back(&ledger, &record).await;
-                return start.map(|answer| Err(answer.err().unwrap_or(Refusal::Superseded)));
+            if let Err(refusal) = start(&ledger, &record, contract, policy).await? {
+                return Ok(Err(refusal));
             }
             record.attempts += 1;
         }
@@ -230,6 +234,38 @@ impl Drop for Execution {
     fn drop(&mut self) {
         self.lease.end();
     }
+}
+
+/// Holds what was submitted before its operation was declared to the declaration, and writes down that the handler is about
+/// to be entered.
+async fn start(
+    ledger: &SharedLedger,
+    record: &Record,
+    contract: Contract,
+    policy: Policy,
+) -> Result<Result<(), Refusal>, LedgerError> {
+    let token = record.token;
+    if record.is_laxer_than(&policy) {
+        let adopt = Command::Adopt { token, contract: contract.terms(), policy: Box::new(policy) };
+        match order(&**ledger, &record.id, adopt).await {
+            Ok(Ok(Answer::Adopted)) => {}
+            Ok(Ok(Answer::Parked(why))) => return Ok(Err(Refusal::NotRepeatable(why))),
+            other => return not_started(ledger, record, other).await,
+        }
+    }
+    match order(&**ledger, &record.id, Command::Start { token }).await {
+        Ok(Ok(_)) => Ok(Ok(())),
+        other => not_started(ledger, record, other).await,
+    }
+}
+
+async fn not_started(
+    ledger: &SharedLedger,
+    record: &Record,
+    answer: Result<Result<Answer, Refusal>, LedgerError>,
+) -> Result<Result<(), Refusal>, LedgerError> {
+    give_back(ledger, record).await;
+    answer.map(|answer| Err(answer.err().unwrap_or(Refusal::Superseded)))
 }
 
 /// The handler is not entered, whether the start was written or not. Where this fails too, the lease ends by itself.

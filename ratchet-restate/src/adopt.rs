@@ -1,6 +1,7 @@
 //! Calls that programs had begun that are gone: the engine tries them again where they began, and so for ever at an address where
 //! nobody will be again. The shape of their journals is fixed, so any other program can go on with them.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use ratchet_core::LedgerError;
@@ -10,11 +11,15 @@ use crate::engine::Engine;
 use crate::names;
 use crate::together::together;
 
-/// A call is not to be had in the moments in which the engine tries it, and takes a moment to be paused.
-const LOOKS: usize = 10;
+/// How often it is looked at the start: a call is not to be had in the moments in which the engine tries it, and takes a moment
+/// to be paused.
+const FIRST_LOOKS: usize = 10;
 
-/// Between two looks.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Between two of them.
+const SOON: Duration = Duration::from_secs(1);
+
+/// Between two later looks: others may be gone at any time.
+const LATER: Duration = Duration::from_secs(30);
 
 #[derive(Deserialize)]
 struct Call {
@@ -23,8 +28,18 @@ struct Call {
 
 impl Engine {
     /// Hands over to whoever serves them now what waits for another try at an address that is not `deployment`'s, and what was
-    /// paused by somebody who did not come to the end of this.
-    pub(crate) async fn adopt(&self, deployment: &str) -> Result<(), LedgerError> {
+    /// paused by somebody who did not come to the end of this. Goes on for as long as it is polled.
+    pub(crate) async fn adopt(&self, deployment: &str) -> Infallible {
+        let mut pauses = std::iter::repeat_n(SOON, FIRST_LOOKS);
+        loop {
+            if let Err(error) = self.adopt_waiting(deployment).await {
+                tracing::warn!(%error, "calls that others had begun could not be handed over; trying again");
+            }
+            tokio::time::sleep(pauses.next().unwrap_or(LATER)).await;
+        }
+    }
+
+    async fn adopt_waiting(&self, deployment: &str) -> Result<(), LedgerError> {
         // None of the names is of a caller's.
         let sql = format!(
             "select id from sys_invocation where (status = 'paused' or (status = 'backing-off' and \
@@ -33,15 +48,8 @@ impl Engine {
             names::STORE,
             names::ATTEMPT,
         );
-        for _ in 0..LOOKS {
-            let calls: Vec<Call> = self.query(&sql, "look for calls that wait").await?;
-            if calls.is_empty() {
-                return Ok(());
-            }
-            let ids = calls.into_iter().map(|call| call.id);
-            together(ids, |id| async move { self.hand_over(&id).await }).await?;
-            tokio::time::sleep(PAUSE).await;
-        }
-        Ok(())
+        let calls: Vec<Call> = self.query(&sql, "look for calls that wait").await?;
+        let ids = calls.into_iter().map(|call| call.id);
+        together(ids, |id| async move { self.hand_over(&id).await }).await.map(drop)
     }
 }

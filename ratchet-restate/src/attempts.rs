@@ -22,37 +22,41 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 use crate::RestateLedger;
+use crate::engine::Engine;
 use crate::names;
 use crate::record_object::key_of;
+use crate::turned_away::TurnedAway;
 
 /// How often it is said that nobody serves an operation and version.
 const SAID_EVERY: Duration = Duration::from_mins(1);
 
-/// A record that is due, as its object tells it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A record that is due, as its object tells it. Those come first that wait for longest.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Due {
+    pub(crate) since: Timestamp,
     pub(crate) id: RecordId,
     pub(crate) version: Version,
     pub(crate) queue: Queue,
     pub(crate) token: Token,
-    /// Since when.
-    pub(crate) since: Timestamp,
+    pub(crate) round: u32,
 }
 
 impl Due {
-    /// What is told again while somebody is about to look is dropped by the engine. A lease changes the token, and a
-    /// question the time.
+    /// What is told again while somebody is about to look is dropped by the engine. A lease changes the token, a question
+    /// the time, and somebody who has come the round: what waits for a program that is gone keeps nothing from them.
     pub(crate) fn idempotency_key(&self) -> String {
-        let Self { id, token, since, .. } = self;
-        format!("{}.{}.{}.{}", key_of(id), id.generation, token.get(), since.as_millis())
+        let Self { id, token, since, round, .. } = self;
+        format!("{}.{}.{}.{}.{round}", key_of(id), id.generation, token.get(), since.as_millis())
     }
 
     fn served(&self) -> Served {
         Served { operation: self.id.operation.clone(), version: self.version.clone() }
     }
 
-    fn service(&self) -> String {
-        service_of(&self.id.namespace, &self.served(), &self.queue)
+    /// Has whoever serves it attempt it. `false` if no program ever registered the service.
+    pub(crate) async fn send(&self, engine: &Engine, key: &str) -> Result<bool, LedgerError> {
+        let service = service_of(&self.id.namespace, &self.served(), &self.queue);
+        engine.send(&service, "run", self, key, "pass an attempt on").await
     }
 
     fn is_offered_by(&self, worker: &Worker) -> bool {
@@ -67,11 +71,18 @@ fn service_of(namespace: &Namespace, of: &Served, queue: &Queue) -> String {
     format!("{}-{}", names::ATTEMPT, Fingerprint::of_parts(&parts.map(str::as_bytes)))
 }
 
+/// Makes the attempts of a program.
+#[derive(Debug, Clone)]
+pub(crate) struct Attempts {
+    pub(crate) worker: Arc<Worker>,
+    pub(crate) turned_away: Arc<TurnedAway>,
+}
+
 /// Is told what is due, whatever it is.
 #[derive(Debug)]
 pub(crate) struct AttemptService {
     pub(crate) ledger: Arc<RestateLedger>,
-    pub(crate) worker: Option<Arc<Worker>>,
+    pub(crate) attempts: Option<Attempts>,
     /// When it was said last that nobody serves them.
     pub(crate) unserved: Mutex<HashMap<Served, Instant>>,
 }
@@ -88,7 +99,7 @@ pub(crate) struct AttemptService {
         initial_interval = "100ms",
         factor = 2.0,
         max_interval = "2s",
-        max_attempts = 20,
+        max_attempts = 3,
         on_max_attempts = "kill"
     )
 )]
@@ -97,8 +108,8 @@ impl AttemptService {
     #[handler]
     async fn run(&self, ctx: Context<'_>, Json(due): Json<Due>) -> HandlerResult<String> {
         let attempt = || async {
-            match &self.worker {
-                Some(worker) if due.is_offered_by(worker) => attempt(worker, due.id.clone()).await,
+            match &self.attempts {
+                Some(attempts) if due.is_offered_by(&attempts.worker) => attempts.make(&due).await,
                 _ => Ok(self.pass_on(&due).await?.to_owned()),
             }
         };
@@ -108,8 +119,7 @@ impl AttemptService {
 
 impl AttemptService {
     async fn pass_on(&self, due: &Due) -> Result<&'static str, LedgerError> {
-        let (service, key) = (due.service(), due.idempotency_key());
-        if self.ledger.engine.send(&service, "run", due, &key, "pass an attempt on").await? {
+        if due.send(&self.ledger.engine, &due.idempotency_key()).await? {
             return Ok("passed on");
         }
         self.say_unserved(due).await;
@@ -125,20 +135,24 @@ impl AttemptService {
         said.insert(due.served(), now);
         tracing::warn!(
             operation = %due.id.operation, version = %due.version, queue = %due.queue,
-            "records wait for an operation, version and queue that no program on this engine serves");
+            "records wait for an operation, version and queue that no program on this engine ever served");
     }
 }
 
-/// The lease is taken by a call that is not journalled: each real execution has a token of its own, and one that the engine
-/// has given up is refused by the record.
-async fn attempt(worker: &Arc<Worker>, id: RecordId) -> HandlerResult<String> {
-    let worker = Arc::clone(worker);
-    // A task of its own: a handler goes on when the engine's node goes away, and reports to the record.
-    let attempted = tokio::spawn(async move { worker.attempt(id).await }).await??;
-    match attempted {
-        // The engine calls again, when the program is back.
-        Attempted::Stopping => Err(Stopping.into()),
-        attempted => Ok(attempted.as_str().to_owned()),
+impl Attempts {
+    /// The lease is taken by a call that is not journalled: each real execution has a token of its own, and one that the engine
+    /// has given up is refused by the record.
+    async fn make(&self, due: &Due) -> HandlerResult<String> {
+        let (worker, id) = (Arc::clone(&self.worker), due.id.clone());
+        // A task of its own: a handler goes on when the engine's node goes away, and reports to the record.
+        let attempted = tokio::spawn(async move { worker.attempt(id).await }).await??;
+        match attempted {
+            // The engine calls again, when the program is back.
+            Attempted::Stopping => return Err(Stopping.into()),
+            Attempted::Full => self.turned_away.add(due.clone()),
+            _ => {}
+        }
+        Ok(attempted.as_str().to_owned())
     }
 }
 
@@ -150,24 +164,24 @@ struct Stopping;
 /// does it for one whose name is.
 #[derive(Debug, Clone)]
 pub(crate) struct OfferService {
-    worker: Arc<Worker>,
+    attempts: Attempts,
     name: String,
     documentation: String,
 }
 
 impl OfferService {
     /// One for each offer.
-    pub(crate) fn all(worker: &Arc<Worker>) -> Vec<Self> {
-        let namespace = worker.namespace();
+    pub(crate) fn all(attempts: &Attempts) -> Vec<Self> {
+        let namespace = attempts.worker.namespace();
         let of = |Offer { served, queue, .. }: &Offer| Self {
-            worker: Arc::clone(worker),
+            attempts: attempts.clone(),
             name: service_of(namespace, served, queue),
             documentation: format!(
                 "Attempts at `{}`, version `{}`, from the queue `{queue}` of the namespace `{namespace}`.",
                 served.operation, served.version
             ),
         };
-        worker.offers().iter().map(of).collect()
+        attempts.worker.offers().iter().map(of).collect()
     }
 }
 
@@ -187,11 +201,11 @@ impl Service for OfferService {
     type Future = ServiceBoxFuture;
 
     fn handle(&self, internal: ContextInternal) -> Self::Future {
-        let worker = Arc::clone(&self.worker);
+        let attempts = self.attempts.clone();
         Box::pin(async move {
             let (Json(due), metadata) = internal.input::<Json<Due>>().await;
             let ctx = Context::from((&internal, metadata));
-            let attempt = || async { attempt(&worker, due.id.clone()).await };
+            let attempt = || async { attempts.make(&due).await };
             let ended = ctx.run(attempt).name("attempt").await;
             internal.handle_handler_result(ended.map_err(HandlerError::from));
             internal.end();

@@ -24,6 +24,9 @@ pub(crate) const FORMAT: u32 = 1;
 /// A record that nobody took up after it was offered to the drive is offered again after this time.
 const OFFER_AGAIN: Duration = Duration::from_secs(30);
 
+/// How often the wait for a look that came too early is doubled at the most.
+const LONGEST_DOUBLING: u32 = 16;
+
 /// All generations under one key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Book {
@@ -31,6 +34,8 @@ pub(crate) struct Book {
     rows: BTreeMap<Generation, Row>,
     /// When the next look is due that is under way.
     armed: Option<Timestamp>,
+    /// The look that came before it was due, and how often it did.
+    early: Option<(Timestamp, u32)>,
 }
 
 /// What every release reads of a book.
@@ -54,6 +59,8 @@ pub(crate) struct Row {
     registered: bool,
     /// When the drive was told last that it is due.
     offered: Option<Timestamp>,
+    /// How often it was offered again to somebody who had come.
+    round: u32,
 }
 
 /// Something that comes with a place in a listing, which it takes if it turns out to be new.
@@ -75,8 +82,8 @@ pub(crate) struct Ordered {
 pub(crate) enum Note {
     /// To the drive: this record is due.
     Due(Due),
-    /// To itself, after this many milliseconds: look what is due.
-    Look(u64),
+    /// To itself, after this many milliseconds: look what is due at this point.
+    Look { at: Timestamp, wait: u64 },
     /// To the record `before`: this one comes after it.
     Await { before: RecordId, follower: RecordId },
     /// To a follower: the record that it waited for has ended.
@@ -85,7 +92,7 @@ pub(crate) enum Note {
 
 impl Default for Book {
     fn default() -> Self {
-        Self { format: FORMAT, rows: BTreeMap::new(), armed: None }
+        Self { format: FORMAT, rows: BTreeMap::new(), armed: None, early: None }
     }
 }
 
@@ -149,8 +156,14 @@ impl Book {
     }
 
     /// Decides about leases that are over, and puts tombstones in the place of what was kept for long enough.
-    pub(crate) fn look(&mut self, moment: Moment) {
-        self.armed = self.armed.filter(|at| *at > moment.now);
+    ///
+    /// The look that was due `at` this point has come, which another clock decided: by this one it may be too early.
+    pub(crate) fn look(&mut self, at: Timestamp, moment: Moment) {
+        if self.armed == Some(at) {
+            self.armed = None;
+            let before = self.times_early(at);
+            self.early = (at > moment.now).then_some((at, before.saturating_add(1)));
+        }
         for row in self.rows.values_mut() {
             if row.lease_is_over(moment.now) {
                 // The lease was looked at a line above.
@@ -162,7 +175,7 @@ impl Book {
 
     /// Somebody has come who may serve what nobody took up. Says how many records that may be.
     pub(crate) fn offer_again(&mut self) -> usize {
-        self.rows.values_mut().map(|row| usize::from(row.offered.take().is_some())).sum()
+        self.rows.values_mut().map(|row| usize::from(row.offer_again())).sum()
     }
 
     /// Puts tombstones in the place of what was kept for long enough, and says how often.
@@ -182,9 +195,15 @@ impl Book {
             && self.armed.is_none_or(|armed| armed <= now || at < armed)
         {
             self.armed = Some(at);
-            notes.push(Note::Look(u64::try_from(at.since(now).as_millis()).unwrap_or(u64::MAX)));
+            // The other clock is ahead by as much as the look was early, or by more: each wait is twice as long.
+            let wait = at.since(now).saturating_mul(1 << self.times_early(at).min(LONGEST_DOUBLING));
+            notes.push(Note::Look { at, wait: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX) });
         }
         notes
+    }
+
+    fn times_early(&self, at: Timestamp) -> u32 {
+        self.early.filter(|(early, _)| *early == at).map_or(0, |(_, times)| times)
     }
 }
 
@@ -198,6 +217,7 @@ impl Row {
             followers: Vec::new(),
             registered: false,
             offered: None,
+            round: 0,
         }
     }
 
@@ -267,7 +287,8 @@ impl Row {
     fn due(&self) -> Option<Due> {
         let (record, since) = (self.record()?, self.due_at()?);
         let Record { id, version, queue, token, .. } = record;
-        Some(Due { id: id.clone(), version: version.clone(), queue: queue.clone(), token: *token, since })
+        let (version, queue) = (version.clone(), queue.clone());
+        Some(Due { since, id: id.clone(), version, queue, token: *token, round: self.round })
     }
 
     /// Since when there is something for the drive to do.
@@ -284,6 +305,12 @@ impl Row {
     fn offer_at(&self) -> Option<Timestamp> {
         let due = self.due_at()?;
         Some(self.offered.filter(|offered| *offered >= due).map_or(due, |offered| offered.after(OFFER_AGAIN)))
+    }
+
+    fn offer_again(&mut self) -> bool {
+        let was_offered = self.offered.take().is_some();
+        self.round += u32::from(was_offered);
+        was_offered
     }
 
     fn offer(&mut self, now: Timestamp, notes: &mut Vec<Note>) {
@@ -314,3 +341,6 @@ pub(crate) enum BookError {
     #[error("the records under this key have the format {0}, this release knows {FORMAT}")]
     Newer(u32),
 }
+
+#[cfg(test)]
+mod tests;

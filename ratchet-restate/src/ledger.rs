@@ -81,6 +81,13 @@ impl RestateLedger {
         self.engine.call(names::STORE, names::WHOLE, "catalogue", &(), "read what is declared").await
     }
 
+    /// Looks whether a declaration can be accepted, without calling anybody who might have to be registered for it.
+    pub(crate) async fn check_declared(&self, declared: Vec<Declaration>) -> Result<(), LedgerError> {
+        let known: Vec<Catalogue> =
+            self.engine.entries(names::STORE, names::CATALOGUE, "look up what is declared").await?;
+        Ok(known.into_iter().next().unwrap_or_default().declare(declared)?)
+    }
+
     /// As many places as are given out together.
     async fn next_places(&self, count: usize) -> Result<i64, LedgerError> {
         let mut places = self.places.lock().await;
@@ -311,9 +318,7 @@ impl Ledger for RestateLedger {
         Box::pin(async move {
             let answer: Result<(), TemplateChanged> =
                 self.engine.call(names::STORE, names::WHOLE, "declare", &declared, "declare").await?;
-            answer.map_err(|TemplateChanged { operation, declared, on_record }| {
-                LedgerError::TemplateChanged { operation, declared, on_record }
-            })
+            Ok(answer?)
         })
     }
 

@@ -18,6 +18,7 @@ mod record_object;
 mod serve;
 mod store_object;
 mod together;
+mod turned_away;
 
 pub use ledger::RestateLedger;
 pub use serve::{serve, serve_attempts};

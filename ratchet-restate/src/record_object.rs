@@ -4,11 +4,13 @@
 //! decides and says everything that follows, and that is written and sent. What a newer release decides differently does not
 //! change what an older one has journalled.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use ratchet_core::decide::{Answer, Command, Moment, Refusal};
 use ratchet_core::random::SharedRandom;
 use ratchet_core::time::SharedClock;
-use ratchet_core::{Ending, Fingerprint, Generation, RecordId, Submission, Submitted};
+use ratchet_core::{Ending, Fingerprint, Generation, RecordId, Submission, Submitted, Timestamp};
 use restate_sdk::context::RequestTarget;
 use restate_sdk::prelude::*;
 use serde::de::DeserializeOwned;
@@ -90,8 +92,8 @@ impl RecordObject {
 
     /// Looks what has become due by itself.
     #[handler]
-    async fn look(&self, ctx: ObjectContext<'_>) -> HandlerResult<()> {
-        self.change(&ctx, Book::look).await
+    async fn look(&self, ctx: ObjectContext<'_>, Json(at): Json<Timestamp>) -> HandlerResult<()> {
+        self.change(&ctx, |book, moment| book.look(at, moment)).await
     }
 
     /// Tells the drive again what is due.
@@ -189,9 +191,9 @@ fn send(ctx: &ObjectContext<'_>, note: Note) {
             let key = due.idempotency_key();
             ctx.request::<_, ()>(target, Json(due)).idempotency_key(key).send();
         }
-        Note::Look(milliseconds) => {
+        Note::Look { at, wait } => {
             let target = RequestTarget::object(names::RECORD, ctx.key(), "look");
-            ctx.request::<_, ()>(target, ()).send_after(std::time::Duration::from_millis(milliseconds));
+            ctx.request::<_, ()>(target, Json(at)).send_after(Duration::from_millis(wait));
         }
         Note::Await { before, follower } => {
             let target = RequestTarget::object(names::RECORD, key_of(&before), "precede");

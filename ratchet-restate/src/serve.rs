@@ -1,7 +1,9 @@
 //! The drive: an endpoint that the engine pushes to. It keeps the ledger's objects and makes the attempts.
 
-use std::future::Future;
+use std::convert::Infallible;
+use std::future::{Future, pending};
 use std::sync::Arc;
+use std::time::Duration;
 
 use ratchet_core::{LedgerError, Worker};
 use restate_sdk::endpoint::Builder;
@@ -10,9 +12,12 @@ use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 
 use crate::RestateLedger;
-use crate::attempts::{AttemptService, OfferService};
+use crate::attempts::{AttemptService, Attempts, OfferService};
 use crate::record_object::RecordObject;
 use crate::store_object::StoreObject;
+
+/// After this time a declaration is tried again that the engine did not take.
+const DECLARE_AGAIN: Duration = Duration::from_secs(1);
 
 /// Serves a ledger's objects, and a worker's operations, to the engine, until `shutdown` is ready.
 ///
@@ -31,14 +36,14 @@ pub async fn serve(
     uri: &str,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), LedgerError> {
-    let worker = worker.map(Arc::new);
+    let attempts = worker.map(attempts_of);
     let records = RecordObject { clock: ledger.clock.clone(), random: ledger.random.clone() };
     let (told, unserved) = (Arc::clone(ledger), Mutex::default());
     let endpoint = Endpoint::builder()
         .bind(records)
         .bind(StoreObject { clock: ledger.clock.clone() })
-        .bind(AttemptService { ledger: told, worker: worker.clone(), unserved });
-    run(ledger, endpoint, worker, (listener, uri), shutdown).await
+        .bind(AttemptService { ledger: told, attempts: attempts.clone(), unserved });
+    run(ledger, endpoint, attempts, (listener, uri), shutdown).await
 }
 
 /// Serves a worker's operations alone, where other programs [serve](serve) the ledger's objects: when this program is down, its
@@ -53,25 +58,29 @@ pub async fn serve_attempts(
     uri: &str,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), LedgerError> {
-    run(ledger, Endpoint::builder(), Some(Arc::new(worker)), (listener, uri), shutdown).await
+    run(ledger, Endpoint::builder(), Some(attempts_of(worker)), (listener, uri), shutdown).await
+}
+
+fn attempts_of(worker: Worker) -> Attempts {
+    Attempts { worker: Arc::new(worker), turned_away: Arc::default() }
 }
 
 async fn run(
     ledger: &Arc<RestateLedger>,
     endpoint: Builder,
-    worker: Option<Arc<Worker>>,
+    attempts: Option<Attempts>,
     (listener, uri): (TcpListener, &str),
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), LedgerError> {
-    if let Some(worker) = &worker {
-        // Before it is registered in the place of others.
+    let worker = attempts.as_ref().map(|attempts| &attempts.worker);
+    if let Some(worker) = worker {
         worker.check()?;
     }
-    let offered = worker.iter().flat_map(OfferService::all);
+    let offered = attempts.iter().flat_map(OfferService::all);
     let endpoint = offered.fold(endpoint, Builder::bind).build();
     let stopped = async {
         shutdown.await;
-        if let Some(worker) = &worker {
+        if let Some(worker) = worker {
             worker.stop().await;
         }
     };
@@ -79,41 +88,49 @@ async fn run(
     tokio::pin!(serving);
     let starting = async {
         ledger.engine.check_version().await?;
+        if let Some(worker) = worker {
+            // It would take what others serve, and then end.
+            ledger.check_declared(worker.declarations()).await?;
+        }
         ledger.engine.register(uri).await
     };
     let deployment = tokio::select! {
         () = &mut serving => return Ok(()),
         registered = starting => registered?,
     };
-    let taking_up = take_up(ledger, worker.as_deref(), &deployment);
     tokio::select! {
-        () = &mut serving => return Ok(()),
-        taken_up = taking_up => taken_up?,
+        () = &mut serving => Ok(()),
+        refused = drive(ledger, attempts.as_ref(), &deployment) => refused.map(|never| match never {}),
     }
-    serving.await;
-    Ok(())
 }
 
-/// Goes on with what others have begun or left.
-async fn take_up(
+/// Goes on with what others have begun or left, for as long as it is polled.
+async fn drive(
     ledger: &RestateLedger,
-    worker: Option<&Worker>,
+    attempts: Option<&Attempts>,
     deployment: &str,
-) -> Result<(), LedgerError> {
-    let calls = async {
-        if let Err(error) = ledger.engine.adopt(deployment).await {
-            tracing::warn!(%error, "calls that others had begun could not be looked up: they are tried where they began");
+) -> Result<Infallible, LedgerError> {
+    let adopting = ledger.engine.adopt(deployment);
+    let Some(Attempts { worker, turned_away }) = attempts else { return Ok(adopting.await) };
+    tokio::select! {
+        // A call of one of the others may wait behind one that this hands over.
+        never = adopting => Ok(never),
+        never = turned_away.ask_again(ledger, worker) => Ok(never),
+        refused = take_up(ledger, worker) => refused,
+    }
+}
+
+/// Declares what the worker serves, and has what is due offered to it.
+async fn take_up(ledger: &RestateLedger, worker: &Worker) -> Result<Infallible, LedgerError> {
+    while let Err(error) = worker.declare().await {
+        if !matches!(error, LedgerError::Store { .. }) {
+            return Err(error);
         }
-    };
-    let records = async {
-        let Some(worker) = worker else { return Ok(()) };
-        worker.declare().await?;
-        if let Err(error) = ledger.offer_again(worker.namespace(), worker.offers()).await {
-            tracing::warn!(%error, "what is due could not be looked up: it is offered again a little later");
-        }
-        Ok(())
-    };
-    // A call of the second may wait behind one that the first hands over.
-    let ((), taken_up) = tokio::join!(calls, records);
-    taken_up
+        tracing::warn!(%error, "what the worker serves could not be declared; trying again");
+        tokio::time::sleep(DECLARE_AGAIN).await;
+    }
+    if let Err(error) = ledger.offer_again(worker.namespace(), worker.offers()).await {
+        tracing::warn!(%error, "what is due could not be looked up: it is offered again a little later");
+    }
+    pending().await
 }

@@ -34,6 +34,12 @@ pub(crate) struct TemplateChanged {
     pub(crate) on_record: String,
 }
 
+impl From<TemplateChanged> for LedgerError {
+    fn from(TemplateChanged { operation, declared, on_record }: TemplateChanged) -> Self {
+        Self::TemplateChanged { operation, declared, on_record }
+    }
+}
+
 // As those of records: the engine tries for ever.
 #[object(
     name = "RatchetStore",
@@ -141,7 +147,7 @@ impl StoreObject {
 
 impl Catalogue {
     /// All are accepted, or nothing is recorded.
-    fn declare(&mut self, declared: Vec<Declaration>) -> Result<(), TemplateChanged> {
+    pub(crate) fn declare(&mut self, declared: Vec<Declaration>) -> Result<(), TemplateChanged> {
         for declaration in &declared {
             let known = self.templates.entry(declaration.operation.clone()).or_default();
             match declaration.is_new(known) {

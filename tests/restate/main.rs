@@ -10,5 +10,6 @@ mod adopt;
 mod cluster;
 mod crash;
 mod execute;
+mod full;
 mod sharing;
 mod shutdown;

@@ -10,7 +10,7 @@ use ratchet::{
     Registry, State, Version, Worker, WorkerBuilder, registry,
 };
 
-use crate::support::{Engine, Numbered, Serving, listen};
+use crate::support::{Engine, Numbered, Serving, listen, within};
 
 const DESTINATION: Contract = Contract::header("Idempotency-Key");
 
@@ -43,6 +43,21 @@ async fn post(ctx: Context, State(by): State<Executed>, input: Numbered) -> Resu
 #[ratchet::operation(name = "sign", version = "1", key = "sign:<id>", destination = DESTINATION, concurrency = 2)]
 async fn sign(ctx: Context, input: Numbered) -> Result<String, Failure> {
     Ok(format!("{} under {}", input.id, ctx.key()))
+}
+
+/// What comes of it when somebody changes the key.
+mod changed {
+    use super::{Context, DESTINATION, Executed, Failure, Numbered, State};
+
+    #[ratchet::operation(name = "print", version = "2", key = "reprint:<id>", destination = DESTINATION)]
+    pub(super) async fn reprint(
+        ctx: Context,
+        State(by): State<Executed>,
+        input: Numbered,
+    ) -> Result<u64, Failure> {
+        by.add(&ctx);
+        Ok(input.id)
+    }
 }
 
 fn id_of<T: std::fmt::Debug>(answer: Enqueued<T>) -> ratchet::RecordId {
@@ -115,6 +130,21 @@ async fn a_program_may_serve_its_operations_alone() {
     let id = id_of(print::enqueue(&engine.ratchet, Numbered { id: 1 }).await.unwrap());
     assert_eq!(engine.settled(&id).await.state, RecordState::Succeeded);
     assert_eq!(executed.keys(), ["print:1"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_is_refused_takes_nothing_from_others() {
+    let (engine, printed) = printer().await;
+    let ledger = RestateLedger::open(&engine.server.url()).unwrap();
+    let worker = Ratchet::with_ledger(ledger.clone()).worker(registry![changed::reprint]);
+    let worker = worker.state(Executed::default()).build().unwrap();
+    let (listener, uri) = listen().await;
+    let serving = serve(&ledger, Some(worker), listener, &uri, std::future::pending());
+    let refused = within(serving).await.unwrap_err();
+    assert!(matches!(refused, LedgerError::TemplateChanged { .. }), "{refused:?}");
+    let id = id_of(print::enqueue(&engine.ratchet, Numbered { id: 1 }).await.unwrap());
+    assert_eq!(engine.settled(&id).await.state, RecordState::Succeeded);
+    assert_eq!(printed.keys(), ["print:1"]);
 }
 
 /// Nothing answers there: what is refused is refused before anybody is asked.

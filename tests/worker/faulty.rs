@@ -35,6 +35,7 @@ pub(crate) enum Fault {
 pub(crate) enum Call {
     Submit,
     Claim,
+    Adopt,
     Start,
     Renew,
     BeginStep,
@@ -115,6 +116,7 @@ fn call_of(orders: &[Order]) -> Option<Call> {
     use ratchet::decide::Command;
 
     match orders.first()?.command {
+        Command::Adopt { .. } => Some(Call::Adopt),
         Command::Start { .. } => Some(Call::Start),
         Command::Renew { .. } => Some(Call::Renew),
         Command::BeginStep { .. } => Some(Call::BeginStep),

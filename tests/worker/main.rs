@@ -9,6 +9,7 @@ mod faulty;
 mod nested_marks;
 mod outcomes;
 mod privacy;
+mod pushed;
 mod queues;
 mod reconcile;
 mod restored;

@@ -7,11 +7,12 @@ use tokio::time::timeout;
 
 use super::attempt::LET_GO;
 use super::poll::LAST_MOMENT;
+use super::reconcile::look_into;
 use super::{Shared, Worker, worker_name};
 use crate::context::CancelReason;
 use crate::decide::{Refusal, Stored};
 use crate::execution::{Execution, Executor};
-use crate::ledger::{LedgerError, Offer, Served};
+use crate::ledger::{Declaration, LedgerError, Offer, Served};
 use crate::model::{Cause, CauseKind, Namespace, Outcome, Record, RecordId, State};
 use crate::operation::{Call, Handler};
 use crate::random::SystemRandom;
@@ -28,6 +29,8 @@ pub enum Attempted {
     NotServed,
     /// Nothing was executed, as it was not the time for it.
     Refused(Refusal),
+    /// As many attempts wait as may: the record waits on.
+    Full,
     /// The worker [stops](Worker::stop) and begins nothing more: the record waits for another one.
     Stopping,
 }
@@ -41,6 +44,7 @@ impl Attempted {
             Self::Asked => "asked",
             Self::NotServed => "not served",
             Self::Refused(_) => "refused",
+            Self::Full => "full",
             Self::Stopping => "stopping",
         }
     }
@@ -59,6 +63,12 @@ impl Worker {
         &self.shared.offers
     }
 
+    /// What it [declares](Self::declare).
+    #[must_use]
+    pub fn declarations(&self) -> Vec<Declaration> {
+        self.shared.registry.declarations()
+    }
+
     /// Looks whether [attempts](Self::attempt) can be all that this worker was built for. Asks nobody.
     ///
     /// # Errors
@@ -69,7 +79,7 @@ impl Worker {
             let what = "recognise a restored backup while it pushes attempts: build the worker without a high-water file";
             return Err(LedgerError::Unsupported { what });
         }
-        self.shared.ledger.capabilities().check(&self.shared.registry.declarations())
+        self.shared.ledger.capabilities().check(&self.declarations())
     }
 
     /// Tells the ledger what this worker serves, before the first [`attempt`](Self::attempt).
@@ -78,7 +88,7 @@ impl Worker {
     /// As [`check`](Self::check); if the ledger fails, or holds another key template for one of the operations.
     pub async fn declare(&self) -> Result<(), LedgerError> {
         self.check()?;
-        self.shared.ledger.declare(self.shared.registry.declarations()).await
+        self.shared.ledger.declare(self.declarations()).await
     }
 
     /// Begins no more attempts, tells those that run to stop, and waits for them: as [`run`](Self::run) does at its
@@ -95,11 +105,18 @@ impl Worker {
         }
     }
 
+    /// Ready when few [attempts](Self::attempt) wait for a place, and says then how many more may: at least half of all that
+    /// may. For one caller at a time.
+    pub async fn room(&self) -> usize {
+        self.shared.slots.room_to_wait().await
+    }
+
     /// Makes one attempt at a record, as soon as a place for a handler is free; or asks its destination, if it is uncertain
     /// and that is due.
     ///
     /// For a drive that is told what to run now. It may be called as often as it likes: whoever comes while another attempt
-    /// holds the lease, or after the end, is refused by the record.
+    /// holds the lease, or after the end, is refused by the record. As many as run at once may wait, and 100 more: beyond that
+    /// it is [`Attempted::Full`] until there is [room](Self::room).
     ///
     /// # Errors
     /// If the ledger fails. What was leased ends with its lease then.
@@ -108,18 +125,20 @@ impl Worker {
         if shared.stopping.is_cancelled() {
             return Ok(Attempted::Stopping);
         }
+        let Some(mut place) = shared.slots.queue_unless_full() else { return Ok(Attempted::Full) };
         let Some(Stored::Record(record)) = shared.ledger.find(id).await? else {
             return Ok(Attempted::Refused(Refusal::NoRecord));
         };
         let Some(handler) = shared.handler_of(&record) else { return Ok(Attempted::NotServed) };
-        if record.state == State::Uncertain {
-            super::reconcile::look_into(Arc::clone(shared), *record).await;
-            return Ok(Attempted::Asked);
+        tokio::select! {
+            biased;
+            () = shared.stopping.cancelled() => return Ok(Attempted::Stopping),
+            () = place.enter() => {}
         }
-        let mut place = shared.slots.queue();
-        place.enter().await;
-        if shared.stopping.is_cancelled() {
-            return Ok(Attempted::Stopping);
+        if record.state == State::Uncertain {
+            // A question that is given up here is asked again later.
+            let asked = shared.abandon.run_until_cancelled(look_into(Arc::clone(shared), *record)).await;
+            return Ok(if asked.is_some() { Attempted::Asked } else { Attempted::Stopping });
         }
         let executor = Executor {
             // Each attempt has a name of its own, by which it knows its lease.
@@ -127,6 +146,7 @@ impl Worker {
             lease: shared.lease,
             clock: shared.clock.clone(),
             contract: handler.spec().contract,
+            policy: handler.spec().policy.clone(),
             secrets: Arc::clone(&shared.secrets),
         };
         let states = Arc::clone(&shared.states);

@@ -21,6 +21,9 @@ const MOST_AHEAD: usize = 1_000;
 /// The most attempts that have ended while their outcomes are not written yet.
 const MOST_UNREPORTED: usize = 2_000;
 
+/// How many attempts that were asked for may wait, beside as many as run at once.
+const MOST_ASKED_FOR: usize = 100;
+
 /// Room for a number of handlers that run at once.
 #[derive(Debug)]
 pub(super) struct Slots {
@@ -50,6 +53,30 @@ impl Slots {
         let slot = Arc::clone(&self.free).try_acquire_owned().ok();
         self.waiting.fetch_add(usize::from(slot.is_none()), Ordering::Relaxed);
         Place { slots: Arc::clone(self), slot }
+    }
+
+    /// The same, unless as many wait already as may.
+    pub(super) fn queue_unless_full(self: &Arc<Self>) -> Option<Place> {
+        let place = self.queue();
+        let may_wait = place.is_entered() || self.waiting.load(Ordering::SeqCst) <= self.most_waiting();
+        may_wait.then_some(place)
+    }
+
+    fn most_waiting(&self) -> usize {
+        self.concurrency + MOST_ASKED_FOR
+    }
+
+    /// How many more may wait, as soon as no more than half of them do.
+    pub(super) async fn room_to_wait(&self) -> usize {
+        let most = self.most_waiting();
+        self.few.store(most / 2, Ordering::SeqCst);
+        loop {
+            let waiting = self.waiting.load(Ordering::SeqCst);
+            if waiting <= most / 2 {
+                return most - waiting;
+            }
+            self.freed().await;
+        }
     }
 
     /// Ready when no handler runs, and none of those waits that came before.
@@ -166,6 +193,8 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
     use super::*;
 
     fn run(slots: &Arc<Slots>, handlers: usize) {
@@ -206,12 +235,17 @@ mod tests {
         assert_eq!(pace.ahead(), 0);
     }
 
-    async fn is_woken(slots: &Slots) -> bool {
+    /// What it answers if it need not wait.
+    async fn at_once<T>(work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
-            () = slots.freed() => true,
-            () = std::future::ready(()) => false,
+            answer = work => Some(answer),
+            () = std::future::ready(()) => None,
         }
+    }
+
+    async fn is_woken(slots: &Slots) -> bool {
+        at_once(slots.freed()).await.is_some()
     }
 
     #[tokio::test]
@@ -225,6 +259,22 @@ mod tests {
         waits.enter().await;
         assert!(is_woken(&slots).await, "one slot is idle");
         assert_eq!(slots.room(1, 1), 2);
+    }
+
+    #[tokio::test]
+    async fn who_is_asked_for_waits_until_as_many_do_as_may() {
+        let slots = Slots::new(2);
+        let mut inside: Vec<Place> = (0..104).map_while(|_| slots.queue_unless_full()).collect();
+        assert_eq!(inside.len(), 104, "two run, and 102 wait");
+        assert!(slots.queue_unless_full().is_none());
+        assert_eq!(slots.waiting.load(Ordering::SeqCst), 102, "who was turned away is not counted");
+
+        let mut room = pin!(slots.room_to_wait());
+        assert_eq!(at_once(&mut room).await, None);
+        inside.truncate(54);
+        assert_eq!(at_once(&mut room).await, None, "52 wait");
+        inside.truncate(53);
+        assert_eq!(at_once(&mut room).await, Some(51));
     }
 
     #[test]

@@ -96,6 +96,7 @@ impl Settings {
             lease: self.lease,
             clock: self.clock.clone(),
             contract: self.contract,
+            policy: self.policy.clone(),
             secrets: Arc::clone(&self.secrets),
         }
     }
