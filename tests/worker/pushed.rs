@@ -225,7 +225,7 @@ async fn of_many_attempts_that_are_asked_for_at_once_some_are_turned_away_until_
         waiting.push(attempt);
     }
     let more = scene.staged(102).await;
-    assert_eq!(scene.worker.attempt(more.clone()).await.unwrap(), Attempted::Full);
+    assert_eq!(within(scene.worker.attempt(more.clone())).await.unwrap(), Attempted::Full);
     assert_eq!(record(&scene.ratchet, &more).await.state, RecordState::Pending);
     assert!(at_once(scene.worker.room()).await.is_none());
     waiting.truncate(50);
