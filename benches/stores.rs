@@ -132,7 +132,7 @@ impl Store {
         let uri = format!("http://{}", listener.local_addr().expect("its address"));
         let ratchet = self.ratchet.clone();
         let ready_then_work = async move {
-            while ratchet.list(ratchet::Filter { limit: 1, ..Default::default() }).await.is_err() {
+            while ratchet.ledger().mark().await.is_err() {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
             work.await;
