@@ -3,6 +3,7 @@
 #[path = "../../ratchet-restate/tests/support/server.rs"]
 mod server;
 
+mod destination;
 mod program;
 mod running;
 

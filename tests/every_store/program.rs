@@ -1,7 +1,6 @@
 //! From the submission to the settled record.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use ratchet::{
@@ -9,8 +8,8 @@ use ratchet::{
     Uncertainty,
 };
 use serde::{Deserialize, Serialize};
-use tokio::sync::Notify;
 
+use crate::destination::{Destination, id_of};
 use crate::running::{Running, Store, within};
 
 const DESTINATION: Contract = Contract::header("Idempotency-Key");
@@ -20,27 +19,6 @@ const SOON: RetryPolicy = RetryPolicy::doubling(3, Duration::from_millis(300), D
 struct Job {
     id: String,
     cents: u64,
-}
-
-/// A destination that counts what it is sent under each key, and lets the test hold a call.
-#[derive(Debug, Clone, Default)]
-struct Destination {
-    calls: Arc<Mutex<BTreeMap<String, u32>>>,
-    entered: Arc<Notify>,
-    go: Arc<Notify>,
-}
-
-impl Destination {
-    fn call(&self, key: &str) -> u32 {
-        let mut calls = self.calls.lock().unwrap();
-        let count = calls.entry(key.to_owned()).or_default();
-        *count += 1;
-        *count
-    }
-
-    fn calls(&self) -> BTreeMap<String, u32> {
-        self.calls.lock().unwrap().clone()
-    }
 }
 
 #[ratchet::operation(name = "collect", version = "1", key = "collect:<id>", destination = DESTINATION, retry = SOON)]
@@ -80,13 +58,6 @@ async fn start(store: Store) -> (Running, Destination) {
     let running =
         Running::start(store, ratchet::registry![collect, letter], |builder| builder.state(state)).await;
     (running, destination)
-}
-
-fn id_of<T: std::fmt::Debug>(answer: Enqueued<T>) -> ratchet::RecordId {
-    match answer {
-        Enqueued::New { id } => id,
-        other => panic!("expected a new record, got {other:?}"),
-    }
 }
 
 pub(crate) async fn an_operation_is_executed_once_however_often_it_is_submitted(store: Store) {

@@ -1,12 +1,11 @@
 //! The engine goes away while an operation is executed. What holds on every store is in `tests/every_store`.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 
-use ratchet::{Context, Contract, Enqueued, Failure, Input, RecordState, State};
+use ratchet::{Context, Contract, Failure, Input, RecordState, State};
 use serde::{Deserialize, Serialize};
-use tokio::sync::Notify;
 
+use crate::destination::{Destination, id_of};
 use crate::support::{Engine, within};
 
 const DESTINATION: Contract = Contract::header("Idempotency-Key");
@@ -15,27 +14,6 @@ const DESTINATION: Contract = Contract::header("Idempotency-Key");
 struct Job {
     id: String,
     cents: u64,
-}
-
-/// A destination that counts what it is sent under each key, and lets the test hold a call.
-#[derive(Debug, Clone, Default)]
-struct Destination {
-    calls: Arc<Mutex<BTreeMap<String, u32>>>,
-    entered: Arc<Notify>,
-    go: Arc<Notify>,
-}
-
-impl Destination {
-    fn call(&self, key: &str) -> u32 {
-        let mut calls = self.calls.lock().unwrap();
-        let count = calls.entry(key.to_owned()).or_default();
-        *count += 1;
-        *count
-    }
-
-    fn calls(&self) -> BTreeMap<String, u32> {
-        self.calls.lock().unwrap().clone()
-    }
 }
 
 #[ratchet::operation(name = "collect", version = "1", key = "collect:<id>", destination = DESTINATION)]
@@ -57,13 +35,6 @@ async fn start() -> (Engine, Destination) {
     let state = destination.clone();
     let engine = Engine::start(ratchet::registry![collect], |builder| builder.state(state)).await;
     (engine, destination)
-}
-
-fn id_of<T: std::fmt::Debug>(answer: Enqueued<T>) -> ratchet::RecordId {
-    match answer {
-        Enqueued::New { id } => id,
-        other => panic!("expected a new record, got {other:?}"),
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

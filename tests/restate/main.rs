@@ -2,6 +2,8 @@
 
 #![allow(clippy::unused_async, reason = "handlers are async, whatever they do")]
 
+#[path = "../every_store/destination.rs"]
+mod destination;
 #[path = "../../ratchet-restate/tests/support/server.rs"]
 mod server;
 mod support;

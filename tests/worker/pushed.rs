@@ -178,14 +178,20 @@ async fn at_once<T>(work: impl Future<Output = T>) -> Option<T> {
     }
 }
 
-#[tokio::test]
-async fn a_question_waits_for_its_turn_as_an_attempt_does() {
+/// A record to ask about, where the only place is taken.
+async fn a_question_and_no_place() -> (OnePlace, Calls, RecordId) {
     let calls = Calls::default();
     let state = calls.clone();
     let scene = OnePlace::taken(ratchet::registry![waits_for_go, wire], |builder| builder.state(state)).await;
     let id = id_of(wire::enqueue(&scene.ratchet, Job { id: 1 }).await.unwrap());
     let other = scene.ratchet.worker(ratchet::registry![wire]).state(calls.clone()).build().unwrap();
     other.attempt(id.clone()).await.unwrap();
+    (scene, calls, id)
+}
+
+#[tokio::test]
+async fn a_question_waits_for_its_turn_as_an_attempt_does() {
+    let (scene, calls, id) = a_question_and_no_place().await;
     assert_eq!(record(&scene.ratchet, &id).await.state, RecordState::Uncertain);
 
     let mut asks = Box::pin(scene.worker.attempt(id.clone()));
@@ -198,12 +204,7 @@ async fn a_question_waits_for_its_turn_as_an_attempt_does() {
 
 #[tokio::test]
 async fn a_worker_that_stops_asks_no_more_questions() {
-    let calls = Calls::default();
-    let state = calls.clone();
-    let scene = OnePlace::taken(ratchet::registry![waits_for_go, wire], |builder| builder.state(state)).await;
-    let id = id_of(wire::enqueue(&scene.ratchet, Job { id: 1 }).await.unwrap());
-    let other = scene.ratchet.worker(ratchet::registry![wire]).state(calls.clone()).build().unwrap();
-    other.attempt(id.clone()).await.unwrap();
+    let (scene, calls, id) = a_question_and_no_place().await;
 
     let mut asks = Box::pin(scene.worker.attempt(id));
     assert!(at_once(&mut asks).await.is_none());
